@@ -7,6 +7,9 @@ use serde::{Serialize, Serializer};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 
+/// Largest amount allowed, in minor units. Sums of such amounts stay far below the range of `i64`.
+pub const MAX_AMOUNT: i64 = 1_000_000_000_000;
+
 /// A currency of ISO 4217, such as `EUR`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Currency([u8; 3]);

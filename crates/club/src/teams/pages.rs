@@ -5,18 +5,16 @@ use axum::Router;
 use axum::routing::get;
 use http::StatusCode;
 use kit::Zone;
-use serde_json::{Map, Value};
 use store::{Reader, Tx};
 
 use super::team::{self, NewTeam, Status, Team, TeamFilter};
 use crate::accounts::account;
 use crate::accounts::permissions::TeamsManage;
-use crate::error::{Code, Result};
+use crate::error::Result;
 use crate::paging::Order;
 use crate::rights::TeamAccess;
 use crate::web::app::App;
-use crate::web::fields::Fields;
-use crate::web::form::{Faults, Form};
+use crate::web::form::{Field, FilledForm};
 use crate::web::form_dedup::{Nonce, new_nonce, parse_nonce, submit_once};
 use crate::web::list::{Cell, Column, FilterBar, ToCell, list_page};
 use crate::web::page::{self, Frame, Section};
@@ -25,8 +23,23 @@ use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
 
 const TEAMS: &str = "/admin/teams";
 const NEW: &str = "/admin/teams/new";
-/// The fields of the form. They have the same names as in the API.
-const FIELDS: [&str; 7] = ["name", "sport", "season", "age_group", "gender", "timezone", "color"];
+const FIELDS: &[Field] = &[
+    Field::line("name", "Name", 120).hint("For example, Hawks U12.").required("Enter a name."),
+    Field::line("sport", "Sport", 60),
+    Field::pair(
+        "Season and age group",
+        &[
+            Field::line("season", "Season", 60).hint("For example, 2026/27."),
+            Field::line("age_group", "Age group", 60).hint("For example, U12."),
+        ],
+    ),
+    Field::line("gender", "Gender", 60).hint("For example, girls, boys or mixed."),
+    Field::select("timezone", "Time zone", &[])
+        .hint("The team’s events are shown in this time zone."),
+    Field::line("color", "Team color", 7)
+        .hint("A color code: # and six characters (0 to 9, A to F), such as #0b5cad.")
+        .attributes("spellcheck=false"),
+];
 const DONE: [(&str, &str); 1] = [("added", "Team added.")];
 
 /// Routes of the team pages.
@@ -74,69 +87,40 @@ async fn list(visitor: Visitor<TeamsManage>) -> PageResult {
 #[template(path = "teams/form.html")]
 struct FormPage {
     frame: Frame,
-    form: Form,
-    faults: Faults,
-    nonce: String,
-    sport: String,
-    zone: String,
-    zones: Vec<String>,
+    form: FilledForm,
 }
 
-/// Shows the form. In an empty form, sport and time zone are those of the club.
-async fn form_page(
-    visitor: &Visitor<TeamsManage>,
-    form: Option<Form>,
-    faults: Faults,
-    nonce: String,
-) -> PageResult {
+/// Shows the form.
+async fn form_page(visitor: &Visitor<TeamsManage>, form: FilledForm) -> PageResult {
     let club = visitor.read(|db: &Reader<'_>| account::find(db)).await?;
-    let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
-    let input = |name: &str| form.as_ref().map(|form| form.text(name).to_owned());
-    let zone = input("timezone").unwrap_or_else(|| club.timezone.name().to_owned());
     let mut zones = Zone::names();
     // The club's time zone may have a name that is not in the list, such as an old alias.
     if !zones.iter().any(|name| name == club.timezone.name()) {
         zones.insert(0, club.timezone.name().to_owned());
     }
-    let page = FormPage {
-        frame: visitor.frame("Add team", Section::Teams),
-        sport: input("sport").unwrap_or_else(|| club.sport.unwrap_or_default()),
-        form: form.unwrap_or_default(),
-        faults,
-        nonce,
-        zone,
-        zones,
-    };
-    Ok(page::html(status, &page)?)
+    let frame = visitor.frame("Add team", Section::Teams);
+    let form = form.options("timezone", zones.into_iter().map(|name| (name.clone(), name)));
+    Ok(page::html(form.status(), &FormPage { frame, form })?)
 }
 
+/// Shows an empty form, with the sport and the time zone of the club.
 async fn new_form(visitor: Visitor<TeamsManage>) -> PageResult {
-    let nonce = new_nonce(visitor.app());
-    form_page(&visitor, None, Faults::default(), nonce).await
+    let club = visitor.read(|db: &Reader<'_>| account::find(db)).await?;
+    let form = FilledForm::empty(FIELDS)
+        .with("sport", club.sport.unwrap_or_default())
+        .with("timezone", club.timezone.name())
+        .nonce(new_nonce(visitor.app()));
+    form_page(&visitor, form).await
 }
 
 async fn create(VisitorForm { visitor, form }: VisitorForm<TeamsManage>) -> PageResult {
-    let nonce = parse_nonce(&form)?;
-    let same_nonce = nonce.value.clone();
-    let created = match new_team(&form) {
-        Ok(new) => add(&visitor, new, nonce).await,
-        Err(error) => Err(error),
-    };
-    match created {
-        Ok(()) => Ok(see_other(&format!("{TEAMS}?done=added"))),
-        Err(error) if matches!(error.code, Code::ValidationFailed | Code::Taken) => {
-            form_page(&visitor, Some(form), (&error).into(), same_nonce).await
-        }
-        Err(error) => Err(error.into()),
+    let (nonce, mut form) = (parse_nonce(&form)?, FilledForm::submitted(FIELDS, &form));
+    if let Some(new) = form.parse::<NewTeam>()
+        && form.accept(add(&visitor, new, nonce).await)?.is_some()
+    {
+        return Ok(see_other(&format!("{TEAMS}?done=added")));
     }
-}
-
-/// Validates the form with the rules of the API.
-fn new_team(form: &Form) -> Result<NewTeam> {
-    let input = FIELDS.iter().filter_map(|name| Some((*name, form.optional(name)?)));
-    let body: Map<String, Value> =
-        input.map(|(name, text)| (name.to_owned(), Value::from(text))).collect();
-    Fields::read(Value::Object(body))
+    form_page(&visitor, form).await
 }
 
 /// Creates the team. A form that is sent several times creates only one team.

@@ -10,6 +10,8 @@ pub mod pages;
 pub mod payment;
 pub mod settings;
 
+pub use kit::money::MAX_AMOUNT;
+
 use crate::rights::ScopeName;
 use crate::web::module::Module;
 
@@ -24,6 +26,3 @@ pub const MODULE: Module = Module {
     },
     ..Module::EMPTY
 };
-
-/// Largest amount allowed, in minor units. Sums of such amounts stay far below the range of `i64`.
-pub const MAX_AMOUNT: i64 = 1_000_000_000_000;

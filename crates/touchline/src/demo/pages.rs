@@ -12,7 +12,9 @@ use crate::accounts::user::{self, NewUser, Role};
 use crate::error::{Error, Result};
 use crate::web::app::App;
 use crate::web::caller::Ownership;
+use crate::web::confirm::ConfirmPage;
 use crate::web::page::{self, Frame, Section};
+use crate::web::sentence::Sentence;
 use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
 
 const REMOVAL: &str = "/admin/settings/demo";
@@ -57,12 +59,6 @@ async fn load_demo(VisitorForm { visitor, .. }: VisitorForm<Ownership>) -> PageR
     Ok(see_other("/admin"))
 }
 
-#[derive(Template)]
-#[template(path = "admin/settings_demo.html")]
-struct RemoveDemoPage {
-    frame: Frame,
-}
-
 /// Fails unless this is the demo club, the only club that can be removed here.
 async fn require_demo_club(visitor: &Visitor<Ownership>) -> PageResult<()> {
     let account = visitor.read(|db: &Reader<'_>| account::find(db)).await?;
@@ -78,7 +74,17 @@ async fn confirm_removal(visitor: Visitor<Ownership>) -> PageResult {
     require_demo_club(&visitor).await?;
     visitor.require_recent_authentication(REMOVAL)?;
     let frame = visitor.frame("Remove the demo club?", Section::Settings);
-    Ok(page::html(StatusCode::OK, &RemoveDemoPage { frame })?)
+    let command = "<code>touchline seed demo</code>".to_owned();
+    ConfirmPage::new(frame, "Remove demo club", "/admin/settings")
+        .lead("This deletes the demo club and everything in it.")
+        .effect("Its teams, people, events and messages are deleted.")
+        .effect("Its keys and apps stop working at once.")
+        .effect("You lose access to it. Your account and your other clubs stay.")
+        .effect(
+            Sentence::new("You cannot undo this. {command} creates a new demo club.")
+                .html("command", command),
+        )
+        .respond()
 }
 
 async fn remove_demo(posted: VisitorForm<Ownership>) -> PageResult {

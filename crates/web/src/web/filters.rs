@@ -123,9 +123,14 @@ pub fn number(count: impl Display, _: &dyn Values) -> Result<String> {
 /// A number with its noun: `1 member`, `1,204 members`. Only for English texts: translated texts use `tn!`.
 #[filter_fn]
 pub fn counted(count: impl Display, _: &dyn Values, one: &str, many: &str) -> Result<String> {
+    Ok(counted_text(count, one, many))
+}
+
+/// A number with its noun, outside of templates.
+pub fn counted_text(count: impl Display, one: &str, many: &str) -> String {
     let count = count.to_string();
     let noun = if count == "1" { one } else { many };
-    Ok(format!("{} {noun}", format_number(&count)))
+    format!("{} {noun}", format_number(&count))
 }
 
 fn format_number(number: &impl Display) -> String {

@@ -19,6 +19,8 @@ pub mod edge;
 pub mod fields;
 pub mod filters;
 pub mod form;
+pub mod confirm;
+pub mod sentence;
 pub mod guides;
 pub mod health;
 pub mod idempotency;

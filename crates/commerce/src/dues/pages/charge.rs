@@ -8,10 +8,11 @@ use kit::secret::{hex, sha256};
 use kit::string_enum::StringEnum;
 use store::{Reader, Tx};
 
-use super::charge_form::{ChargeForm, form_errors};
+use super::charge_form;
+use super::form_fields;
 use super::formatting::{self, DisplayNames};
 use super::list::{self, charge_list_path};
-use super::{Treasurer, TreasurerForm, is_form_error, render, status};
+use super::{Treasurer, TreasurerForm, is_form_error, render};
 use crate::dues::charging::{self, NewCharge, Preview};
 use crate::dues::due::DueWithPlan;
 use crate::error::{Code, Error, Result};
@@ -22,7 +23,7 @@ use crate::rights::TeamAccess;
 use crate::roster::member::{self, Member, MemberFilter};
 use crate::roster::membership::MemberStatus;
 use crate::teams::team::{self, Status, TeamFilter};
-use crate::web::form::{Faults, Form};
+use crate::web::form::{FilledForm, Form};
 use crate::web::form_dedup::{Submission, new_nonce, parse_nonce, submit_once};
 use crate::web::page::{Frame, Section};
 use crate::web::visitor::{PageResult, see_other};
@@ -42,10 +43,7 @@ struct TeamPage {
 struct ChargePage {
     frame: Frame,
     team: String,
-    input: ChargeForm,
-    faults: Faults,
-    members: Vec<(MemberId, String, &'static str)>,
-    categories: Vec<(&'static str, &'static str)>,
+    form: FilledForm,
 }
 
 /// A row of the preview: one member who would be charged.
@@ -94,14 +92,14 @@ pub(super) async fn new(visitor: Treasurer) -> PageResult<Response> {
     let only = <[_; 1]>::try_from(teams.clone()).ok().map(|[(id, _)]| id);
     let selected = form.optional("team").and_then(|id| id.parse().ok());
     if let Some(team) = selected.or(only) {
-        return show_form(&visitor, ChargeForm::empty(team, currency), Faults::default()).await;
+        let form = charge_form::empty(team, currency);
+        return show_form(&visitor, team, form.options("category", formatting::categories())).await;
     }
     let frame = visitor.frame("Charge members", Section::Dues);
     render(StatusCode::OK, &TeamPage { frame, teams })
 }
 
-async fn show_form(visitor: &Treasurer, input: ChargeForm, faults: Faults) -> PageResult<Response> {
-    let team = input.team;
+async fn show_form(visitor: &Treasurer, team: TeamId, form: FilledForm) -> PageResult<Response> {
     let load = move |db: &Reader<'_>| {
         let filter = MemberFilter {
             excluded_status: Some(MemberStatus::Removed),
@@ -114,12 +112,9 @@ async fn show_form(visitor: &Treasurer, input: ChargeForm, faults: Faults) -> Pa
     let page = ChargePage {
         frame: visitor.frame("Charge members", Section::Dues),
         team,
-        members: members.into_iter().map(choice).collect(),
-        categories: formatting::categories(),
-        input,
-        faults,
+        form: form.explained_options("member_ids", members.into_iter().map(choice)),
     };
-    render(status(&page.faults), &page)
+    render(page.form.status(), &page)
 }
 
 /// A member as an option of the form: id, name and role.
@@ -135,29 +130,28 @@ fn choice(member: Member) -> (MemberId, String, &'static str) {
 /// Shows the preview, charges, or returns to the form, depending on the button that was pressed.
 pub(super) async fn submit(TreasurerForm { visitor, form }: TreasurerForm) -> PageResult<Response> {
     let team: TeamId = form.text("team").parse().map_err(|_| Error::not_found())?;
-    let input = ChargeForm::read(&form, team);
+    let mut filled = charge_form::submitted(&form);
     if form.text("step") == "change" {
-        return show_form(&visitor, input, Faults::default()).await;
+        return show_form(&visitor, team, filled).await;
     }
-    let new = match input.charge() {
-        Ok(new) => new,
-        Err(faults) => return show_form(&visitor, input, faults).await,
+    let Some(new) = charge_form::to_charge(&mut filled) else {
+        return show_form(&visitor, team, filled).await;
     };
     let parts = new.installments.clone();
     let response = match form.text("step") {
         "charge" => charge(&visitor, &form, new).await,
-        _ => preview(&visitor, &input, new).await,
+        _ => preview(&visitor, &filled, new).await,
     };
     match response {
         Err(error) if is_form_error(&error) => {
-            let faults = form_errors(&error, parts.as_deref(), &input.currency);
-            show_form(&visitor, input, faults).await
+            form_fields::add_error(&mut filled, &error, parts.as_deref());
+            show_form(&visitor, team, filled).await
         }
         response => Ok(response?),
     }
 }
 
-async fn preview(visitor: &Treasurer, input: &ChargeForm, new: NewCharge) -> Result<Response> {
+async fn preview(visitor: &Treasurer, input: &FilledForm, new: NewCharge) -> Result<Response> {
     let (late_fee, category) = (late_fee_in_words(&new), formatting::category(new.category));
     let load = move |tx: &Tx<'_>| {
         let dues = charging::preview(tx, &TeamAccess::AllTeams, &new)?;
@@ -176,7 +170,7 @@ async fn preview(visitor: &Treasurer, input: &ChargeForm, new: NewCharge) -> Res
         team: dues
             .first()
             .map_or_else(String::new, |preview| names.team(preview.record.due.team_id)),
-        title: input.title.clone(),
+        title: input.text("title").to_owned(),
         category,
         lines: dues.iter().map(|preview| line(preview, &names)).collect(),
         sum: formatting::money(sum(|preview| preview.record.due.net()), currency),
@@ -185,7 +179,7 @@ async fn preview(visitor: &Treasurer, input: &ChargeForm, new: NewCharge) -> Res
         late_fee,
         nonce: new_nonce(visitor.app()),
         digest: digest(&dues),
-        hidden_fields: input.hidden_fields(),
+        hidden_fields: input.pairs(),
     };
     crate::web::page::html(StatusCode::OK, &page)
 }
@@ -218,14 +212,7 @@ fn line(Preview { record, credit }: &Preview, names: &DisplayNames) -> Line {
 }
 
 fn late_fee_in_words(new: &NewCharge) -> Option<String> {
-    let fee = new.late_fee?;
-    match (fee.amount, fee.percent_bps, new.currency) {
-        (Some(amount), _, Some(currency)) => Some(formatting::money(amount, currency)),
-        (_, Some(points), _) => {
-            Some(format!("{}% of the overdue amount", super::form_fields::format_percent(points)))
-        }
-        _ => None,
-    }
+    formatting::late_fee(&new.late_fee?, new.currency?)
 }
 
 async fn charge(visitor: &Treasurer, form: &Form, new: NewCharge) -> Result<Response> {

@@ -7,7 +7,7 @@ use kit::{Currency, Timestamp, Zone};
 use store::Reader;
 
 use super::formatting::{self, DisplayNames, InstallmentRow};
-use super::{Treasurer, detail_path, form_fields, render};
+use super::{Treasurer, detail_path, render};
 use crate::accounts::account;
 use crate::dues::due::{self, DueView, Status};
 use crate::dues::paying;
@@ -197,7 +197,6 @@ pub(super) async fn one(
     let PageData { due, names, payments, history, credit, reminded, zone } = data;
     let times = (visitor.app().clock.now(), zone);
     let money = |minor| formatting::money(minor, due.currency);
-    let (kind, fee) = form_fields::late_fee_of(due.late_fee.as_ref(), due.currency);
     let page = DetailPage {
         frame: visitor.frame(due.title.clone(), Section::Dues).flash(flash(&visitor)),
         path: detail_path(id),
@@ -209,11 +208,7 @@ pub(super) async fn one(
         open: money(due.balance),
         amount: money(due.amount),
         discount: money(due.discount),
-        late_fee: match kind.as_str() {
-            "amount" => due.late_fee.and_then(|fee| fee.amount).map(money),
-            "percent" => Some(format!("{fee}% of the overdue amount")),
-            _ => None,
-        },
+        late_fee: due.late_fee.and_then(|fee| formatting::late_fee(&fee, due.currency)),
         charged_fee: money(due.late_fee_charged),
         paid: money(due.paid),
         waived: money(due.waived),

@@ -6,13 +6,15 @@ use kit::string_enum::StringEnum;
 use kit::{Currency, Money};
 use store::Reader;
 
-use crate::dues::due::{Category, DueView, Status};
+use crate::dues::due::{Category, DueView, LateFee, Status};
 use crate::dues::statement;
 use crate::error::Result;
 use crate::ids::{PersonId, TeamId};
 use crate::money::ledger::Movement;
 use crate::names::Names;
 use crate::web::list::Cell;
+use crate::web::form::format_percent;
+use crate::web::sentence::fill;
 
 /// Labels of the categories.
 const CATEGORIES: [(Category, &str); 6] = [
@@ -37,6 +39,17 @@ pub(super) fn category(of: Category) -> &'static str {
 /// An amount with its currency.
 pub(super) fn money(minor: i64, currency: Currency) -> String {
     Money { minor, currency }.to_string()
+}
+
+/// A late fee.
+pub(super) fn late_fee(fee: &LateFee, currency: Currency) -> Option<String> {
+    match (fee.amount, fee.percent_bps) {
+        (Some(amount), _) => Some(money(amount, currency)),
+        (None, Some(points)) => {
+            Some(fill("{percent}% of the overdue amount", &[("percent", &format_percent(points))]))
+        }
+        (None, None) => None,
+    }
 }
 
 /// An amount without the currency.

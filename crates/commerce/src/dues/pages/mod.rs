@@ -24,7 +24,6 @@ use crate::accounts::permissions::AdminArea;
 use crate::error::{Code, Error};
 use crate::ids::DueId;
 use crate::web::app::App;
-use crate::web::form::Faults;
 use crate::web::page;
 use crate::web::visitor::{PageResult, Visitor, VisitorForm};
 
@@ -61,11 +60,6 @@ pub fn router() -> Router<App> {
 /// Renders a page.
 fn render<T: askama::Template>(status: StatusCode, page: &T) -> PageResult<Response> {
     Ok(page::html(status, page)?)
-}
-
-/// The response status of a form page: 422 if the form has errors.
-fn status(faults: &Faults) -> StatusCode {
-    if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY }
 }
 
 /// Whether the user can fix the error in the form.

@@ -3,11 +3,12 @@
 use askama::Template;
 use axum::response::Response;
 use kit::string_enum::StringEnum;
-use kit::{LocalTime, Timestamp, Zone};
+use kit::{Day, LocalTime, Timestamp, Zone};
+use serde_json::{Value, json};
 use store::{Reader, Tx};
 
 use super::formatting::{self, DisplayNames};
-use super::{Treasurer, TreasurerForm, detail_path, form_fields, is_form_error, render, status};
+use super::{Treasurer, TreasurerForm, detail_path, is_form_error, render};
 use crate::dues::api::payments::MAX_REFERENCE_LENGTH;
 use crate::dues::due::{self, DueView};
 use crate::dues::paying::{self, NewDuePayment};
@@ -19,68 +20,21 @@ use crate::money::pages::methods::MANUAL_METHODS;
 use crate::money::payment::Method;
 use crate::rights::TeamAccess;
 use crate::teams::team;
-use crate::web::form::{Faults, Form};
+use crate::web::form::{Field, FilledForm};
 use crate::web::form_dedup::{Submission, new_nonce, parse_nonce, submit_once};
 use crate::web::page::{Frame, Section};
 use crate::web::path::PathParams;
+use crate::web::sentence::Sentence;
 use crate::web::visitor::{PageResult, see_other};
 
-/// The submitted values.
-#[derive(Debug)]
-struct PaymentForm {
-    amount: String,
-    method: String,
-    reference: String,
-    paid_on: String,
-}
-
-impl PaymentForm {
-    fn read(form: &Form) -> Self {
-        let text = |name: &str| form.text(name).to_owned();
-        Self {
-            amount: text("amount"),
-            method: text("method"),
-            reference: text("reference"),
-            paid_on: text("paid_on"),
-        }
-    }
-
-    fn is_method(&self, method: &str) -> bool {
-        self.method == method
-    }
-
-    /// The payment, or everything that is wrong with the input.
-    fn payment(&self, data: &PageData) -> std::result::Result<NewDuePayment, Faults> {
-        let mut faults = Faults::default();
-        let currency = data.due.currency;
-        let amount = form_fields::amount("amount", &self.amount, currency, &mut faults);
-        let method = Method::parse(&self.method);
-        if method.is_none() {
-            faults.add("method", "Choose a payment method.");
-        }
-        let reference =
-            form_fields::line("reference", &self.reference, MAX_REFERENCE_LENGTH, &mut faults);
-        let paid_at = self.paid_at(data, &mut faults);
-        match method {
-            Some(method) if faults.is_empty() => {
-                Ok(NewDuePayment { amount, method, currency: None, reference, paid_at })
-            }
-            _ => Err(faults),
-        }
-    }
-
-    /// When it was paid: now if the date is today or empty, else noon of that day.
-    fn paid_at(&self, data: &PageData, faults: &mut Faults) -> Option<Timestamp> {
-        if self.paid_on.is_empty() {
-            return None;
-        }
-        let day = form_fields::day("paid_on", &self.paid_on, faults)?;
-        if day == data.zone.day(data.now) {
-            return None;
-        }
-        LocalTime::new(day, 12, 0, 0).and_then(|noon| data.zone.resolve(noon))
-    }
-}
+const FIELDS: &[Field] = &[
+    Field::amount("amount", "Amount in {currency}").required(""),
+    Field::select("method", "Payment method", &[]).required("Choose a payment method."),
+    Field::slot("credit"),
+    Field::line("reference", "Reference", MAX_REFERENCE_LENGTH)
+        .hint("For example, the reference on the bank statement."),
+    Field::day("paid_on", "Date paid").key("paid_at").hint("Leave empty for today."),
+];
 
 /// The data of the page.
 struct PageData {
@@ -111,48 +65,47 @@ struct PayPage {
     person: String,
     payer: String,
     open: String,
-    currency: String,
-    /// The payer's credit, if it can be used for this due.
-    credit: Option<String>,
-    input: PaymentForm,
-    faults: Faults,
-    nonce: String,
+    form: FilledForm,
 }
 
-impl PayPage {
-    fn methods(&self) -> Vec<(&'static str, &'static str)> {
-        let credit = self.credit.as_ref().map(|_| (Method::Credit, "Credit"));
-        MANUAL_METHODS
-            .into_iter()
-            .chain(credit)
-            .map(|(method, label)| (method.as_str(), label))
-            .collect()
-    }
-}
-
-fn show_form(
-    visitor: &Treasurer,
-    data: &PageData,
-    input: PaymentForm,
-    faults: Faults,
-    nonce: String,
-) -> PageResult<Response> {
+/// Completes the form: its options, and the payer's credit if it can be used for this due.
+fn complete(form: FilledForm, data: &PageData) -> FilledForm {
     let due = &data.due;
-    let money = |minor| formatting::money(minor, due.currency);
+    let form = form.currency(due.currency);
+    let form =
+        form.options("method", MANUAL_METHODS.map(|(method, label)| (method.as_str(), label)));
+    let has_credit = data.credit > 0 && due.balance > 0;
+    if !has_credit && form.text("method") != Method::Credit.as_str() {
+        return form;
+    }
+    let form = form.options("method", [(Method::Credit.as_str(), "Credit")]);
+    let text = Sentence::new("{payer} has {amount} credit.")
+        .name("payer", &data.names.person(due.payer_id))
+        .word("amount", formatting::money(data.credit, due.currency));
+    form.slot("credit", format!("<p class=\"muted\">{text}</p>"))
+}
+
+fn show_form(visitor: &Treasurer, data: &PageData, form: FilledForm) -> PageResult<Response> {
+    let due = &data.due;
     let page = PayPage {
         frame: visitor.frame("Record payment", Section::Dues),
         path: detail_path(due.id),
         title: due.title.clone(),
         person: data.names.person(due.person_id),
         payer: data.names.person(due.payer_id),
-        open: money(due.balance),
-        currency: due.currency.code().to_owned(),
-        credit: (data.credit > 0 && due.balance > 0).then(|| money(data.credit)),
-        input,
-        faults,
-        nonce,
+        open: formatting::money(due.balance, due.currency),
+        form,
     };
-    render(status(&page.faults), &page)
+    render(page.form.status(), &page)
+}
+
+/// When it was paid: now if the date is today or empty, else noon of that day.
+fn paid_at(day: &Value, data: &PageData) -> Option<Timestamp> {
+    let day: Day = day.as_str()?.parse().ok()?;
+    if day == data.zone.day(data.now) {
+        return None;
+    }
+    LocalTime::new(day, 12, 0, 0).and_then(|noon| data.zone.resolve(noon))
 }
 
 pub(super) async fn new(
@@ -161,14 +114,13 @@ pub(super) async fn new(
 ) -> PageResult<Response> {
     let data = visitor.read(move |db| load(db, id)).await?;
     let open = data.due.balance;
-    let input = PaymentForm {
-        amount: if open > 0 { formatting::plain(open, data.due.currency) } else { String::new() },
-        method: Method::BankTransfer.as_str().to_owned(),
-        reference: String::new(),
-        paid_on: data.zone.day(data.now).to_string(),
-    };
-    let nonce = new_nonce(visitor.app());
-    show_form(&visitor, &data, input, Faults::default(), nonce)
+    let amount = if open > 0 { formatting::plain(open, data.due.currency) } else { String::new() };
+    let form = FilledForm::empty(FIELDS)
+        .with("amount", amount)
+        .with("method", Method::BankTransfer.as_str())
+        .with("paid_on", data.zone.day(data.now).to_string())
+        .nonce(new_nonce(visitor.app()));
+    show_form(&visitor, &data, complete(form, &data))
 }
 
 pub(super) async fn submit(
@@ -176,12 +128,14 @@ pub(super) async fn submit(
     TreasurerForm { visitor, form }: TreasurerForm,
 ) -> PageResult<Response> {
     let data = visitor.read(move |db| load(db, id)).await?;
-    let (input, nonce) = (PaymentForm::read(&form), parse_nonce(&form)?);
-    let new = match input.payment(&data) {
-        Ok(new) => new,
-        Err(faults) => return show_form(&visitor, &data, input, faults, nonce.value),
+    let nonce = parse_nonce(&form)?;
+    let mut form = complete(FilledForm::submitted(FIELDS, &form), &data);
+    let mut body = form.body();
+    body["paid_at"] = json!(paid_at(&body["paid_at"], &data).map(|at| at.to_string()));
+    let Some(new) = form.finish::<NewDuePayment>(body) else {
+        return show_form(&visitor, &data, form);
     };
-    let (same_nonce, ttl) = (nonce.value.clone(), visitor.app().config.idempotency_ttl);
+    let ttl = visitor.app().config.idempotency_ttl;
     let recorded = visitor.write(move |tx: &Tx<'_>| {
         submit_once(tx, &nonce, ttl, |tx| {
             let access = TeamAccess::AllTeams;
@@ -193,12 +147,12 @@ pub(super) async fn submit(
         Ok(Submission::Accepted(())) => Ok(see_other(&format!("{}?done=paid", detail_path(id)))),
         Ok(Submission::Duplicate(_)) => Ok(see_other(&format!("{}?done=before", detail_path(id)))),
         Err(error) if is_form_error(&error) => {
-            let mut faults = Faults::from(&error);
             // The form has a date, the service a timestamp.
-            if !faults.at("paid_at").is_empty() {
-                faults.add("paid_on", "Enter a date between the year 2000 and today.");
+            if error.faults.iter().any(|fault| fault.pointer == "/paid_at") {
+                form.faults.add("paid_on", "Enter a date between the year 2000 and today.");
             }
-            show_form(&visitor, &data, input, faults, same_nonce)
+            form.add_error(&error);
+            show_form(&visitor, &data, form)
         }
         Err(error) => Err(error.into()),
     }

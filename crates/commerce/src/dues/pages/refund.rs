@@ -1,11 +1,10 @@
 //! The form to refund a payment: consequences, amount and reason.
 
-use askama::Template;
 use axum::response::Response;
 use store::{Reader, Tx};
 
 use super::formatting::{self, DisplayNames};
-use super::{Treasurer, TreasurerForm, detail_path, form_fields, is_form_error, render, status};
+use super::{Treasurer, TreasurerForm, detail_path, is_form_error};
 use crate::dues::api::payments::MAX_REASON_LENGTH;
 use crate::dues::due::{self, DueView, Status};
 use crate::dues::paying::{self, NewDueRefund, RefundablePayment};
@@ -13,13 +12,15 @@ use crate::error::{Code, Error, Result};
 use crate::ids::{DueId, PaymentId};
 use crate::if_match::IfMatch;
 use crate::money::pages::methods::method_label;
-use crate::money::pages::refund_methods;
+use crate::money::pages::refund_methods::{self, REFUND_METHOD};
 use crate::money::payment::{self, Method, Payment};
 use crate::rights::TeamAccess;
-use crate::web::form::{Faults, Form};
+use crate::web::confirm::{ConfirmPage, NoticePage};
+use crate::web::form::{Faults, Field, FilledForm};
 use crate::web::form_dedup::{Submission, new_nonce, parse_nonce, submit_once};
-use crate::web::page::{Frame, Section};
+use crate::web::page::Section;
 use crate::web::path::PathParams;
+use crate::web::sentence::{Sentence, fill};
 use crate::web::visitor::{PageResult, see_other};
 
 /// The data of the page.
@@ -32,12 +33,11 @@ struct PageData {
     default_method: Option<&'static str>,
 }
 
-/// The submitted values.
-struct RefundForm {
-    amount: String,
-    method: String,
-    reason: String,
-}
+const FIELDS: &[Field] = &[
+    Field::amount("amount", "Amount in {currency}").hint("At most {max}.").required(""),
+    REFUND_METHOD,
+    Field::line("reason", "Reason", MAX_REASON_LENGTH),
+];
 
 fn load(db: &Reader<'_>, (id, payment): (DueId, PaymentId)) -> Result<PageData> {
     let due = due::load(db, id)?.view(db.now());
@@ -49,32 +49,11 @@ fn load(db: &Reader<'_>, (id, payment): (DueId, PaymentId)) -> Result<PageData> 
     Ok(PageData { due, payment, payer, refundable, default_method: method })
 }
 
-#[derive(Template)]
-#[template(path = "dues/refund.html")]
-struct RefundPage {
-    frame: Frame,
-    title: String,
-    payer: String,
-    paid: String,
-    method: &'static str,
-    max: String,
-    currency: String,
-    /// Whether anything can be refunded.
-    refundable: bool,
-    consequences: Vec<String>,
-    /// Whether the payment was made online, so that the refund method can be chosen.
-    can_choose_method: bool,
-    input: RefundForm,
-    faults: Faults,
-    nonce: String,
-    back: String,
-}
-
-/// What the refund will do, as sentences.
-fn consequences(data: &PageData) -> Vec<String> {
+/// What the refund will do.
+fn effects(data: &PageData) -> Vec<Sentence> {
     let PageData { due, payment, refundable, .. } = data;
     let money = |minor| formatting::money(minor, due.currency);
-    let transfer = match payment.method {
+    let mut effects = vec![Sentence::new(match payment.method {
         Method::Credit => "The money stays with the club as the payer’s credit.",
         _ if payment.provider_id.is_some() => {
             "The money is refunded to the card. This can take a few days. If you choose another method, your club returns the money itself and Touchline only records the refund."
@@ -82,51 +61,44 @@ fn consequences(data: &PageData) -> Vec<String> {
         _ => {
             "Your club returns the money itself, for example in cash or by bank transfer. Touchline only records the refund."
         }
-    };
-    let mut events = vec![transfer.to_owned()];
+    })];
     if refundable.unused_credit > 0 {
-        events.push(format!(
-            "{} of the payment is unused credit and is refunded first.",
-            money(refundable.unused_credit)
-        ));
+        let text = "{amount} of the payment is unused credit and is refunded first.";
+        effects.push(Sentence::new(text).word("amount", money(refundable.unused_credit)));
     }
     if refundable.applied > 0 {
-        events.push(match due.status {
+        effects.push(match due.status {
             Status::Waived => {
-                "The due is waived, so the refunded amount is not owed again.".to_owned()
+                Sentence::new("The due is waived, so the refunded amount is not owed again.")
             }
-            _ => format!("Up to {} is owed again.", money(refundable.applied)),
+            _ => Sentence::new("Up to {amount} is owed again.")
+                .word("amount", money(refundable.applied)),
         });
     }
-    events
+    effects
 }
 
-fn show_form(
-    visitor: &Treasurer,
-    data: &PageData,
-    input: RefundForm,
-    faults: Faults,
-    nonce: String,
-) -> PageResult<Response> {
+fn show_form(visitor: &Treasurer, data: &PageData, form: FilledForm) -> PageResult<Response> {
     let PageData { due, payment, payer, refundable, default_method } = data;
     let money = |minor| formatting::money(minor, due.currency);
-    let page = RefundPage {
-        frame: visitor.frame("Refund payment", Section::Dues),
-        title: due.title.clone(),
-        payer: payer.clone(),
-        paid: money(payment.amount),
-        method: method_label(payment.method),
-        max: money(refundable.total()),
-        currency: due.currency.code().to_owned(),
-        refundable: refundable.total() > 0,
-        consequences: consequences(data),
-        can_choose_method: default_method.is_some(),
-        input,
-        faults,
-        nonce,
-        back: detail_path(due.id),
-    };
-    render(status(&page.faults), &page)
+    let (frame, back) = (visitor.frame("Refund payment", Section::Dues), detail_path(due.id));
+    let lead = Sentence::new("{payer} paid {amount} for {title} ({method}).")
+        .name("payer", payer)
+        .word("amount", money(payment.amount))
+        .name("title", &due.title)
+        .word("method", method_label(payment.method));
+    if refundable.total() == 0 {
+        let text = "There is nothing left to refund. The payment was already refunded, or it became credit that was already used.";
+        let text = Sentence::new(text);
+        return NoticePage { frame, lead: Some(lead), text, back, back_label: "Back" }.respond();
+    }
+    let form = form.currency(due.currency).word("max", money(refundable.total()));
+    let form = form.only_if(default_method.is_some(), "method");
+    let page = ConfirmPage::new(frame, "Refund", back)
+        .lead(lead)
+        .heading("What happens when you refund this payment")
+        .form(form, "The payment was not refunded");
+    effects(data).into_iter().fold(page, ConfirmPage::effect).respond()
 }
 
 pub(super) async fn form(
@@ -136,23 +108,20 @@ pub(super) async fn form(
     let data = visitor.read(move |db| load(db, at)).await?;
     let amount = formatting::plain(data.refundable.total(), data.due.currency);
     let method = data.default_method.unwrap_or_default().to_owned();
-    let input = RefundForm { amount, method, reason: String::new() };
-    let nonce = new_nonce(visitor.app());
-    show_form(&visitor, &data, input, Faults::default(), nonce)
+    let form = FilledForm::empty(FIELDS).with("amount", amount).with("method", method);
+    show_form(&visitor, &data, form.nonce(new_nonce(visitor.app())))
 }
 
-/// The refund, or everything that is wrong with the input.
-fn parse_form(data: &PageData, form: &Form) -> std::result::Result<NewDueRefund, Faults> {
-    let mut faults = Faults::default();
-    let currency = data.due.currency;
-    let amount = form_fields::amount("amount", form.text("amount"), currency, &mut faults);
-    if amount.is_some_and(|amount| amount > data.refundable.total()) {
-        let max = formatting::money(data.refundable.total(), currency);
-        faults.add("amount", format!("You can refund at most {max} of this payment."));
+/// The refund; `None` after adding errors to the form.
+fn parse(data: &PageData, form: &mut FilledForm) -> Option<NewDueRefund> {
+    let mut body = form.body();
+    refund_methods::clear_card(&mut body);
+    if body["amount"].as_i64().is_some_and(|amount| amount > data.refundable.total()) {
+        let max = formatting::money(data.refundable.total(), data.due.currency);
+        let error = fill("You can refund at most {max} of this payment.", &[("max", &max)]);
+        form.faults.add("amount", error);
     }
-    let reason = form_fields::line("reason", form.text("reason"), MAX_REASON_LENGTH, &mut faults);
-    let method = refund_methods::parse_method(form.text("method"), &mut faults);
-    if faults.is_empty() { Ok(NewDueRefund { amount, method, reason }) } else { Err(faults) }
+    form.finish(body)
 }
 
 pub(super) async fn refund(
@@ -161,14 +130,8 @@ pub(super) async fn refund(
 ) -> PageResult<Response> {
     let data = visitor.read(move |db| load(db, at)).await?;
     let nonce = parse_nonce(&form)?;
-    let text = |name: &str| form.text(name).to_owned();
-    let input =
-        RefundForm { amount: text("amount"), method: text("method"), reason: text("reason") };
-    let (same_nonce, ttl) = (nonce.value.clone(), visitor.app().config.idempotency_ttl);
-    let (new, input_faults) = match parse_form(&data, &form) {
-        Ok(new) => (Some(new), Faults::default()),
-        Err(faults) => (None, faults),
-    };
+    let mut form = FilledForm::submitted(FIELDS, &form).currency(data.due.currency);
+    let (new, ttl) = (parse(&data, &mut form), visitor.app().config.idempotency_ttl);
     let refunded = visitor.write(move |tx: &Tx<'_>| {
         // A form that is sent twice reports that, even if nothing is left to refund and the input is now invalid.
         submit_once(tx, &nonce, ttl, |tx| {
@@ -182,9 +145,11 @@ pub(super) async fn refund(
         Ok(Submission::Accepted(())) => Ok(see_other(&format!("{home}?done=refunded"))),
         Ok(Submission::Duplicate(_)) => Ok(see_other(&format!("{home}?done=before"))),
         Err(error) if is_form_error(&error) => {
-            let from_service = input_faults.is_empty() || error.code == Code::Conflict;
-            let faults = if from_service { Faults::from(&error) } else { input_faults };
-            show_form(&visitor, &data, input, faults, same_nonce)
+            if form.faults.is_empty() || error.code == Code::Conflict {
+                form.faults = Faults::default();
+                form.add_error(&error);
+            }
+            show_form(&visitor, &data, form)
         }
         Err(error) => Err(error.into()),
     }

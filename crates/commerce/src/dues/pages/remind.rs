@@ -2,31 +2,22 @@
 
 use std::collections::BTreeSet;
 
-use askama::Template;
 use axum::response::Response;
-use http::StatusCode;
 use store::{Reader, Tx};
 
-use super::{LIST_PATH, Treasurer, TreasurerForm, detail_path, is_form_error, render};
+use super::{LIST_PATH, Treasurer, TreasurerForm, detail_path, is_form_error};
 use crate::dues::due;
 use crate::dues::reminders::{self, RemindRequest};
 use crate::ids::{DueId, TeamId};
 use crate::if_match::IfMatch;
 use crate::rights::TeamAccess;
 use crate::teams::team;
-use crate::web::page::{Flash, Frame, Section};
+use crate::web::confirm::{ConfirmPage, NoticePage};
+use crate::web::filters::counted_text;
+use crate::web::page::{Flash, Section};
 use crate::web::path::PathParams;
+use crate::web::sentence::Sentence;
 use crate::web::visitor::{PageResult, see_other};
-
-#[derive(Template)]
-#[template(path = "dues/remind.html")]
-struct RemindPage {
-    frame: Frame,
-    dues: usize,
-    families: usize,
-    /// Whether a mail server is configured.
-    has_mail_server: bool,
-}
 
 /// The confirmation message after sending reminders.
 pub(super) fn confirmation(visitor: &Treasurer, dues: i64, emails: i64) -> Flash {
@@ -59,13 +50,31 @@ pub(super) fn confirmation(visitor: &Treasurer, dues: i64, emails: i64) -> Flash
 pub(super) async fn confirm(visitor: Treasurer) -> PageResult<Response> {
     let overdue = visitor.read(|db: &Reader<'_>| reminders::list_overdue(db)).await?;
     let families: BTreeSet<_> = overdue.iter().map(|due| due.payer_id).collect();
-    let page = RemindPage {
-        frame: visitor.frame("Send reminders for overdue dues", Section::Dues),
-        dues: overdue.len(),
-        families: families.len(),
-        has_mail_server: visitor.app().direct_mailer.has_server(),
-    };
-    render(StatusCode::OK, &page)
+    let frame = visitor.frame("Send reminders for overdue dues", Section::Dues);
+    if overdue.is_empty() {
+        let text = Sentence::new("Nothing is overdue, so there are no reminders to send.");
+        let back_label = "Back to dues";
+        let back = LIST_PATH.to_owned();
+        return NoticePage { frame, lead: None, text, back, back_label }.respond();
+    }
+    let mut page = ConfirmPage::new(frame, "Send reminders", LIST_PATH)
+        .harmless()
+        .heading("What happens when you send reminders");
+    if !visitor.app().direct_mailer.has_server() {
+        let text = "Emails are sent as soon as a mail server is set up. For details, see {health}.";
+        let text = Sentence::new(text).link("health", "/admin/health", "Health");
+        page = page.warning("No mail server is set up", text);
+    }
+    let dues = counted_text(overdue.len(), "due that is overdue", "dues that are overdue");
+    let families = counted_text(families.len(), "family gets", "families get");
+    page.effect(
+        Sentence::new("{families} an email about {dues}.")
+            .word("families", families)
+            .word("dues", dues),
+    )
+    .effect("The email goes to the payer. If the payer is a minor or has no email address, it also goes to the guardians who receive messages.")
+    .effect("Families that got a reminder within the last hour do not get another one.")
+    .respond()
 }
 
 pub(super) async fn all_overdue(

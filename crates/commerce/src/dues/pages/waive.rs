@@ -1,11 +1,10 @@
 //! The form to waive the open balance of a due.
 
-use askama::Template;
 use axum::response::Response;
 use store::{Reader, Tx};
 
 use super::formatting::{self, DisplayNames};
-use super::{Treasurer, TreasurerForm, detail_path, form_fields, is_form_error, render, status};
+use super::{Treasurer, TreasurerForm, detail_path};
 use crate::dues::api::charges::MAX_REASON_LENGTH;
 use crate::dues::changing::{self, WaiveRequest};
 use crate::dues::due::{self, DueView};
@@ -13,23 +12,16 @@ use crate::error::Result;
 use crate::ids::DueId;
 use crate::if_match::IfMatch;
 use crate::rights::TeamAccess;
-use crate::web::form::Faults;
-use crate::web::page::{Frame, Section};
+use crate::web::confirm::ConfirmPage;
+use crate::web::form::{Field, FilledForm};
+use crate::web::page::Section;
 use crate::web::path::PathParams;
+use crate::web::sentence::Sentence;
 use crate::web::visitor::{PageResult, see_other};
 
-#[derive(Template)]
-#[template(path = "dues/waive.html")]
-struct WaivePage {
-    frame: Frame,
-    title: String,
-    person: String,
-    open: String,
-    paid: Option<String>,
-    reason: String,
-    faults: Faults,
-    back: String,
-}
+const FIELDS: &[Field] = &[Field::line("reason", "Reason", MAX_REASON_LENGTH)
+    .hint("Visible to treasurers and to the family.")
+    .required("Enter a reason.")];
 
 fn load(db: &Reader<'_>, id: DueId) -> Result<(DueView, String)> {
     let due = due::load(db, id)?.view(db.now());
@@ -40,21 +32,24 @@ fn load(db: &Reader<'_>, id: DueId) -> Result<(DueView, String)> {
 fn show_form(
     visitor: &Treasurer,
     (due, person): (DueView, String),
-    reason: String,
-    faults: Faults,
+    form: FilledForm,
 ) -> PageResult<Response> {
     let money = |minor| formatting::money(minor, due.currency);
-    let page = WaivePage {
-        frame: visitor.frame("Waive open balance", Section::Dues),
-        open: money(due.balance),
-        paid: (due.paid > 0).then(|| money(due.paid)),
-        back: detail_path(due.id),
-        title: due.title,
-        person,
-        reason,
-        faults,
-    };
-    render(status(&page.faults), &page)
+    let frame = visitor.frame("Waive open balance", Section::Dues);
+    let lead = Sentence::new("{title}, {person}.");
+    let owed = Sentence::new("The family no longer owes {amount}.");
+    let mut page = ConfirmPage::new(frame, "Waive", detail_path(due.id))
+        .lead(lead.name("title", &due.title).name("person", &person))
+        .heading("What happens when you waive the open balance")
+        .form(form, "Nothing was waived")
+        .effect(owed.word("amount", money(due.balance)));
+    if due.paid > 0 {
+        let paid = Sentence::new("The {amount} already paid is not refunded.");
+        page = page.effect(paid.word("amount", money(due.paid)));
+    }
+    page.effect("No more reminders are sent.")
+        .effect("You cannot undo this, but you can charge again.")
+        .respond()
 }
 
 pub(super) async fn form(
@@ -62,7 +57,7 @@ pub(super) async fn form(
     PathParams(id): PathParams<DueId>,
 ) -> PageResult<Response> {
     let data = visitor.read(move |db| load(db, id)).await?;
-    show_form(&visitor, data, String::new(), Faults::default())
+    show_form(&visitor, data, FilledForm::empty(FIELDS))
 }
 
 pub(super) async fn waive(
@@ -70,20 +65,14 @@ pub(super) async fn waive(
     TreasurerForm { visitor, form }: TreasurerForm,
 ) -> PageResult<Response> {
     let data = visitor.read(move |db| load(db, id)).await?;
-    let (input, mut faults) = (form.text("reason").to_owned(), Faults::default());
-    let Some(reason) = form_fields::line("reason", &input, MAX_REASON_LENGTH, &mut faults) else {
-        faults.add("reason", "Enter a reason.");
-        return show_form(&visitor, data, input, faults);
-    };
-    let waive = move |tx: &Tx<'_>| {
-        let access = TeamAccess::AllTeams;
-        changing::waive(tx, &access, id, &IfMatch::Absent, WaiveRequest { reason })
-    };
-    match visitor.write(waive).await {
-        Ok(_) => Ok(see_other(&format!("{}?done=waived", detail_path(id)))),
-        Err(error) if is_form_error(&error) => {
-            show_form(&visitor, data, input, Faults::from(&error))
+    let mut form = FilledForm::submitted(FIELDS, &form);
+    if let Some(request) = form.parse::<WaiveRequest>() {
+        let waive = move |tx: &Tx<'_>| {
+            changing::waive(tx, &TeamAccess::AllTeams, id, &IfMatch::Absent, request)
+        };
+        if form.accept(visitor.write(waive).await)?.is_some() {
+            return Ok(see_other(&format!("{}?done=waived", detail_path(id))));
         }
-        Err(error) => Err(error.into()),
     }
+    show_form(&visitor, data, form)
 }

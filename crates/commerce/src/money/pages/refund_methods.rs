@@ -1,18 +1,26 @@
 //! The choice of refund method for card payments in forms: to the card automatically, or manually in another way.
 
 use kit::string_enum::StringEnum;
+use serde_json::Value;
 
 use crate::money::payment::{Method, Payment, Refund, RefundStatus};
-use crate::web::form::Faults;
+use crate::web::form::{Choice, Field};
 
-/// The options of the form: value and label.
-pub const REFUND_METHODS: [(&str, &str); 4] = [
-    (CARD, "To the card (automatic)"),
-    ("bank_transfer", "Bank transfer (manual)"),
-    ("cash", "Cash (manual)"),
-    ("other", "Other (manual)"),
-];
 const CARD: &str = "card";
+
+/// The field for the method.
+pub const REFUND_METHOD: Field = Field::select(
+    "method",
+    "Refund method",
+    &[
+        Choice::new(CARD, "To the card (automatic)"),
+        Choice::new("bank_transfer", "Bank transfer (manual)"),
+        Choice::new("cash", "Cash (manual)"),
+        Choice::new("other", "Other (manual)"),
+    ],
+)
+.default(CARD)
+.required("Choose a refund method.");
 
 /// The preselected option; `None` if nothing was paid by card, so there is no choice. It is not the card if a refund
 /// to the card has failed or the payment is disputed.
@@ -24,17 +32,9 @@ pub fn default_method(payments: &[Payment], refunds: &[Refund]) -> Option<&'stat
     Some(if manual { Method::BankTransfer.as_str() } else { CARD })
 }
 
-/// The chosen method; `None` for the method of the payment.
-pub fn parse_method(value: &str, faults: &mut Faults) -> Option<Method> {
-    match value {
-        "" | CARD => None,
-        value => {
-            let option = REFUND_METHODS.iter().find(|(word, _)| *word == value);
-            let method = option.and_then(|(word, _)| Method::parse(word));
-            if method.is_none() {
-                faults.add("method", "Choose a refund method.");
-            }
-            method
-        }
+/// Replaces the card in the body of a refund by `null`, which is the method of the payment.
+pub fn clear_card(body: &mut Value) {
+    if body["method"] == CARD {
+        body["method"] = Value::Null;
     }
 }

@@ -6,9 +6,10 @@ use http::StatusCode;
 use serde_json::json;
 use store::{Reader, Tx};
 
-use super::form_body::{self, FormBody};
 use super::storefront::{family_access, render_storefront};
-use super::{is_form_error, money, run_once, seller_name, staff_order, submitted_id, team_names};
+use super::{
+    is_form_error, map_faults, money, run_once, seller_name, staff_order, submitted_id, team_names,
+};
 use crate::accounts::permissions::Permission;
 use crate::ids::{PersonId, ProductId, VariantId};
 use crate::rights::TeamAccess;
@@ -18,7 +19,7 @@ use crate::shop::buyer::NewBuyer;
 use crate::shop::checkout::{self, Checkout, CheckoutLine};
 use crate::shop::placing::{MAX_LINES, NewLine, Quote};
 use crate::web::fields::{Fields, FromBody};
-use crate::web::form::{Faults, Form};
+use crate::web::form::{Faults, Form, parse_number};
 use crate::web::form_dedup::{new_nonce, parse_nonce};
 use crate::web::page::{Frame, Section};
 use crate::web::visitor::{PageResult, Visitor, see_other};
@@ -178,15 +179,14 @@ impl CheckoutForm {
 
     /// The checkout this form requests, or all its errors.
     pub(super) fn checkout(&self, channel: OrderChannel) -> Result<Checkout, Faults> {
-        let mut body = FormBody::default();
+        let mut faults = Faults::default();
         let mut lines = Vec::new();
         for item in &self.items {
-            let quantity =
-                form_body::parse_whole_number(&item.quantity).unwrap_or_else(|message| {
-                    body.faults.add(&item.field, message);
-                    // Keeps the line, so that the indexes in the errors of other lines stay correct.
-                    1
-                });
+            let quantity = parse_number(&item.quantity).unwrap_or_else(|message| {
+                faults.add(&item.field, message);
+                // Keeps the line, so that the indexes in the errors of other lines stay correct.
+                1
+            });
             lines.push(json!({
                 "product_id": item.product.to_string(),
                 "variant_id": item.variant.map(|variant| variant.to_string()),
@@ -195,12 +195,18 @@ impl CheckoutForm {
             }));
         }
         if self.items.is_empty() {
-            body.faults.add("", "Enter a quantity for at least one product.");
+            faults.add("", "Enter a quantity for at least one product.");
         }
-        body.set("lines", lines);
-        body.text("discount_code", &self.code);
-        body.text("note", &self.note);
-        body.finish().map_err(|faults| self.map_to_fields(&faults, channel))
+        let optional =
+            |text: &str| Some(text.replace("\r\n", "\n")).filter(|text| !text.is_empty());
+        let (code, note) = (optional(&self.code), optional(&self.note));
+        let body = json!({ "lines": lines, "discount_code": code, "note": note });
+        match Fields::read(body) {
+            Ok(checkout) if faults.is_empty() => return Ok(checkout),
+            Ok(_) => {}
+            Err(error) => faults.add_all(&map_faults(&error)),
+        }
+        Err(self.map_to_fields(&faults, channel))
     }
 
     fn buyer_body(&self, channel: OrderChannel, item: &RequestedItem) -> serde_json::Value {

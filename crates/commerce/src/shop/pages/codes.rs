@@ -5,7 +5,6 @@ use http::StatusCode;
 use kit::Timestamp;
 use store::{Reader, Tx};
 
-use super::display::ConfirmPage;
 use super::{AdminSubmission, AdminVisitor, money, percent, render, seller_name, team_names};
 use crate::accounts::account;
 use crate::ids::DiscountId;
@@ -13,9 +12,11 @@ use crate::if_match::IfMatch;
 use crate::paging::Order;
 use crate::shop::discount::{self, Discount, DiscountFilter, Status};
 use crate::web::list::{Cell, Column, FilterBar, List, list_page};
+use crate::web::confirm::ConfirmPage;
 use crate::web::page::Section;
 use crate::web::path::PathParams;
 use crate::web::row_page::{ListRequest, RowPage};
+use crate::web::sentence::Sentence;
 use crate::web::visitor::{PageResult, see_other};
 
 /// Messages by the value of `?done=`.
@@ -118,21 +119,19 @@ pub(super) async fn ask_archive(
     if code.status == Status::Archived {
         return Ok(see_other("/admin/store/codes"));
     }
-    let page = ConfirmPage {
-        frame: visitor.frame("Archive this code?", Section::Store),
-        name: code.code,
-        lead: "will be archived when you confirm.",
-        consequences: vec![
-            "It can no longer be used. People who enter it see a message that the code does not exist.",
-            "Existing orders keep their discount.",
-            "You can create a new code with the same name.",
-        ],
-        button: "Archive code",
-        nonce: String::new(),
-        asks_reason: false,
-        back_path: format!("/admin/store/codes/{id}"),
-    };
-    render(StatusCode::OK, &page)
+    ConfirmPage::new(
+        visitor.frame("Archive this code?", Section::Store),
+        "Archive code",
+        format!("/admin/store/codes/{id}"),
+    )
+    .lead(Sentence::new("{code} will be archived when you confirm.").name("code", &code.code))
+    .effect(
+        "It can no longer be used. People who enter it see a message that the code does not exist.",
+    )
+    .effect("Existing orders keep their discount.")
+    .effect("You can create a new code with the same name.")
+    .back_label("Go back")
+    .respond()
 }
 
 pub(super) async fn archive(

@@ -2,30 +2,12 @@
 
 use std::borrow::Borrow;
 
-use askama::Template;
 use kit::{Money, Timestamp};
 
 use super::money;
 use crate::money::payment::RefundStatus;
 use crate::shop::order::{self, Order};
-use crate::shop::product::{AvailableTo, Product, Status};
-use crate::web::page::Frame;
-
-/// A confirmation page that lists the consequences of an action.
-#[derive(Template)]
-#[template(path = "shop/confirm.html")]
-pub(super) struct ConfirmPage {
-    pub(super) frame: Frame,
-    pub(super) name: String,
-    /// The text after the name.
-    pub(super) lead: &'static str,
-    pub(super) consequences: Vec<&'static str>,
-    pub(super) button: &'static str,
-    pub(super) nonce: String,
-    /// Whether the form has a field for the reason.
-    pub(super) asks_reason: bool,
-    pub(super) back_path: String,
-}
+use crate::shop::product::{Product, Status};
 
 /// A row of the product list.
 pub(super) struct ProductRow {
@@ -87,21 +69,6 @@ fn sale_badge(product: &Product, now: Timestamp) -> (&'static str, &'static str)
         ("good", "On sale")
     }
 }
-
-/// The options for who may buy a product: value, label and hint.
-pub(super) const BUYER_OPTIONS: [(AvailableTo, &str, &str); 3] = [
-    (AvailableTo::Everyone, "Everybody", "Everybody who can order in the store."),
-    (
-        AvailableTo::Members,
-        "Members",
-        "Members of the team and their guardians. For products of the club, members of any team.",
-    ),
-    (
-        AvailableTo::Staff,
-        "Coaches and managers",
-        "Coaches and managers of the team. For products of the club, of any team.",
-    ),
-];
 
 /// Kind and text of the badge for an order's status.
 pub(super) fn status_badge(status: order::Status) -> (&'static str, &'static str) {

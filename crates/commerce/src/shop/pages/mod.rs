@@ -9,11 +9,9 @@ mod orders;
 mod my_orders;
 mod print;
 mod product_form;
-mod product_row;
 mod products;
 mod receipt;
 mod refund;
-mod form_body;
 mod storefront;
 mod display;
 
@@ -36,7 +34,7 @@ use crate::shop::order::{Line, Order};
 use crate::shop::product_listing::{self, ProductFilter};
 use crate::teams::team::{self, Status, TeamFilter};
 use crate::web::app::App;
-use crate::web::form::Faults;
+use crate::web::form::{Faults, format_percent};
 use crate::web::form_dedup::{Nonce, Submission, submit_once};
 use crate::web::page;
 use crate::web::visitor::{PageResult, Visitor, VisitorForm};
@@ -115,9 +113,7 @@ pub fn money(minor: impl Borrow<i64>, currency: impl Borrow<Currency>) -> Money 
 
 /// Formats basis points as percent, without the sign.
 pub fn percent(points: impl Borrow<i64>) -> String {
-    let points = *points.borrow();
-    let text = format!("{}.{:02}", points / 100, points % 100);
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    format_percent(*points.borrow())
 }
 
 /// Whether the buyer is the visitor or somebody they look after.
@@ -218,17 +214,4 @@ fn seller_name(names: &Names, team: Option<TeamId>) -> String {
 fn team_names(db: &Reader<'_>, teams: impl Iterator<Item = Option<TeamId>>) -> Result<Names> {
     let ids: Vec<_> = teams.flatten().map(|team| team.to_string()).collect();
     Names::load(db, ids.iter().map(String::as_str))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn percentages_are_formatted_without_trailing_zeros() {
-        let pairs = [(0, "0"), (2300, "23"), (750, "7.5"), (1, "0.01"), (10_000, "100")];
-        for (points, text) in pairs {
-            assert_eq!(percent(points), text);
-        }
-    }
 }

@@ -6,10 +6,8 @@ use http::StatusCode;
 use kit::Zone;
 use store::{Reader, Tx};
 
-use super::display::{self, ConfirmPage};
-use super::order::{
-    self as orders, CANCEL_CONSEQUENCES, HistoryEntry, can_cancel, find_with_payments, history,
-};
+use super::display;
+use super::order::{self as orders, HistoryEntry, can_cancel, find_with_payments, history};
 use super::orders::{FAMILY, OrderRow};
 use super::storefront::family_only_access;
 use super::{
@@ -25,11 +23,12 @@ use crate::shop::cancellation;
 use crate::shop::listing::{self, OrderFilter};
 use crate::shop::order::{self, Order};
 use crate::shop::product;
-use crate::web::form_dedup::{new_nonce, parse_nonce};
+use crate::web::form_dedup::parse_nonce;
 use crate::web::list::List;
 use crate::web::page::{self, Frame, Section};
 use crate::web::path::PathParams;
 use crate::web::row_page::{ListRequest, RowPage};
+use crate::web::sentence::Sentence;
 use crate::web::visitor::{PageResult, see_other};
 
 /// Messages by the value of `?done=`.
@@ -150,17 +149,10 @@ pub(super) async fn ask_cancel(
     if !can_cancel(&order) {
         return Ok(see_other(&format!("/store/orders/{id}")));
     }
-    let page = ConfirmPage {
-        frame: visitor.frame("Cancel this order?", Section::MyOrders),
-        name: format!("Order {}", order.record.number),
-        lead: "will be cancelled when you confirm.",
-        consequences: CANCEL_CONSEQUENCES.to_vec(),
-        button: "Cancel order",
-        nonce: new_nonce(visitor.app()),
-        asks_reason: true,
-        back_path: format!("/store/orders/{id}"),
-    };
-    render(StatusCode::OK, &page)
+    let frame = visitor.frame("Cancel this order?", Section::MyOrders);
+    let lead = Sentence::new("Order {number} will be cancelled when you confirm.");
+    let lead = lead.word("number", order.record.number);
+    orders::cancellation_page(frame, visitor.app(), lead, format!("/store/orders/{id}"))
 }
 
 pub(super) async fn cancel(

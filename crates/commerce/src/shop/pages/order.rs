@@ -5,15 +5,13 @@ use std::borrow::Borrow;
 use askama::Template;
 use axum::response::Response;
 use kit::string_enum::StringEnum;
-use kit::text;
 use kit::{Timestamp, Zone};
 use store::{Reader, Tx};
 
-use super::display::{self, ConfirmPage};
-use super::form_body;
+use super::display;
 use super::{
-    AdminSubmission, AdminVisitor, form_status, is_form_error, map_faults, money, quantity_label,
-    render, run_once, seller_name, team_names,
+    AdminSubmission, AdminVisitor, is_form_error, map_faults, money, quantity_label, render,
+    run_once, seller_name, team_names,
 };
 use crate::accounts::account;
 use crate::error::{Error, Fault, Result};
@@ -26,10 +24,13 @@ use crate::shop::cancellation::{self, OrderCancellation};
 use crate::shop::fulfillment::{self, FulfillRequest, LineQuantity};
 use crate::shop::order::{self, Order, Status};
 use crate::shop::settle;
-use crate::web::form::{Faults, Form};
+use crate::web::app::App;
+use crate::web::confirm::ConfirmPage;
+use crate::web::form::{Faults, Field, FilledForm, Form, parse_number};
 use crate::web::form_dedup::{new_nonce, parse_nonce};
 use crate::web::page::{Frame, Section};
 use crate::web::path::PathParams;
+use crate::web::sentence::{Sentence, fill};
 use crate::web::visitor::{PageResult, see_other};
 
 /// Messages by the value of `?done=`.
@@ -63,7 +64,7 @@ impl LineQuantities {
         for (index, line) in order.lines.iter().enumerate() {
             let name = format!("part-{index}");
             let input = form.text(&name).to_owned();
-            match form_body::parse_whole_number(&input) {
+            match parse_number(&input) {
                 _ if input.is_empty() => {}
                 Ok(0) => {}
                 Ok(quantity) => {
@@ -158,13 +159,13 @@ pub(super) fn history(
     history
 }
 
-/// The payment form as submitted.
-#[derive(Debug, Default)]
-struct PaymentForm {
-    method: String,
-    amount: String,
-    reference: String,
-}
+/// The fields of a payment.
+const PAYMENT: &[Field] = &[
+    Field::select("method", "Payment method", &[]).required("Choose a payment method."),
+    Field::amount("amount", "Amount in {currency}").required(""),
+    Field::line("reference", "Reference", MAX_REFERENCE_LENGTH)
+        .hint("For example, the reference on the bank statement."),
+];
 
 #[derive(Template)]
 #[template(path = "shop/order.html")]
@@ -175,11 +176,9 @@ struct OrderPage {
     badge: (&'static str, &'static str),
     outstanding: kit::Money,
     history: Vec<HistoryEntry>,
-    methods: Vec<(&'static str, &'static str)>,
-    payment: PaymentForm,
+    /// The form for a payment. It also has the errors of the quantities.
+    form: FilledForm,
     quantities: LineQuantities,
-    faults: Faults,
-    nonce: String,
     zone: Zone,
 }
 
@@ -200,14 +199,6 @@ impl OrderPage {
     /// Label of the field for the units of a line that were not picked up.
     fn unfulfilled_label(line: &order::Line) -> String {
         quantity_label(line, line.unfulfilled())
-    }
-
-    fn amount_label(&self) -> String {
-        format!("Amount in {}", self.outstanding.currency.code())
-    }
-
-    fn is_method(&self, word: &str) -> bool {
-        self.payment.method == word
     }
 }
 
@@ -233,18 +224,11 @@ pub(super) fn find_with_payments(
     ))
 }
 
-/// The state of the forms on the page, to show it again after an error.
-struct FormState {
-    payment: Option<PaymentForm>,
-    quantities: LineQuantities,
-    faults: Faults,
-    nonce: String,
-}
-
 async fn render_order(
     visitor: &AdminVisitor,
     id: OrderId,
-    forms: FormState,
+    form: FilledForm,
+    quantities: LineQuantities,
 ) -> PageResult<Response> {
     let load = move |db: &Reader<'_>| {
         let (order, payments, refunds) = find_with_payments(db, EVERYWHERE, id)?;
@@ -255,12 +239,6 @@ async fn render_order(
     };
     let (order, seller, history, zone) = visitor.read(load).await?;
     let outstanding = display::outstanding(&order);
-    let payment = forms.payment.unwrap_or_else(|| PaymentForm {
-        method: Method::Cash.as_str().to_owned(),
-        amount: outstanding.format_amount(),
-        reference: String::new(),
-    });
-    let status = form_status(&forms.faults);
     let frame = visitor.frame(format!("Order {}", order.record.number), Section::Orders);
     let page = OrderPage {
         frame: frame.flash(visitor.guest.done_flash(&DONE)),
@@ -268,29 +246,33 @@ async fn render_order(
         badge: display::status_badge(order.record.status),
         outstanding,
         history,
-        methods: MANUAL_METHODS.map(|(method, label)| (method.as_str(), label)).to_vec(),
-        payment,
-        quantities: forms.quantities,
-        faults: forms.faults,
-        nonce: forms.nonce,
+        form,
+        quantities,
         zone,
         order,
     };
-    render(status, &page)
+    render(page.form.status(), &page)
+}
+
+/// The payment form, as it was submitted or with the outstanding amount.
+fn payment_form(order: &Order, submitted: Option<&Form>) -> FilledForm {
+    let methods = MANUAL_METHODS.map(|(method, label)| (method.as_str(), label));
+    let form = match submitted {
+        Some(form) => FilledForm::submitted(PAYMENT, form),
+        None => FilledForm::empty(PAYMENT)
+            .with("method", Method::Cash.as_str())
+            .with("amount", display::outstanding(order).format_amount()),
+    };
+    form.options("method", methods).currency(order.record.currency)
 }
 
 pub(super) async fn detail(
     visitor: AdminVisitor,
     PathParams(id): PathParams<OrderId>,
 ) -> PageResult<Response> {
-    let nonce = new_nonce(visitor.app());
-    let forms = FormState {
-        payment: None,
-        quantities: LineQuantities::default(),
-        faults: Faults::default(),
-        nonce,
-    };
-    render_order(&visitor, id, forms).await
+    let order = find_order(&visitor, id).await?;
+    let form = payment_form(&order, None).nonce(new_nonce(visitor.app()));
+    render_order(&visitor, id, form, LineQuantities::default()).await
 }
 
 pub(super) async fn find_order(visitor: &AdminVisitor, id: OrderId) -> Result<Order> {
@@ -302,80 +284,29 @@ pub(super) async fn pay(
     AdminSubmission { visitor, form }: AdminSubmission,
 ) -> PageResult<Response> {
     let order = find_order(&visitor, id).await?;
-    let nonce = parse_nonce(&form)?;
-    let text = |name: &str| form.text(name).to_owned();
-    let input = PaymentForm {
-        method: text("method"),
-        amount: text("amount"),
-        reference: text("reference"),
-    };
-    let mut faults = Faults::default();
-    let details = input.to_details(&order, &mut faults);
-    if let Some(details) = details.filter(|_| faults.is_empty()) {
+    let (nonce, mut form) = (parse_nonce(&form)?, payment_form(&order, Some(&form)));
+    let body = form.body();
+    let due = money(order.record.total, order.record.currency);
+    let amount = body["amount"].as_i64();
+    if amount.is_some_and(|amount| amount != due.minor) {
+        let error =
+            fill("An order must be paid in full: {amount}.", &[("amount", &due.to_string())]);
+        form.faults.add("amount", error);
+    }
+    let method = body["method"].as_str().and_then(Method::parse);
+    if let Some(method) = method.filter(|_| form.faults.is_empty()) {
+        let reference = body["reference"].as_str().map(str::to_owned);
+        let details =
+            PaymentDetails { amount, method, reference, paid_at: None, provider_id: None };
         let pay = move |tx: &Tx<'_>| {
             let before = order::find(tx, EVERYWHERE, id)?;
             settle::pay(tx, before, details).map(|order| order.record.id.to_string())
         };
-        match run_once(&visitor, nonce.clone(), pay).await {
-            Ok(_) => return Ok(see_other(&format!("/admin/orders/{id}?done=paid"))),
-            Err(error) if is_form_error(&error) => faults = map_faults(&error),
-            Err(error) => return Err(error.into()),
+        if form.accept(run_once(&visitor, nonce, pay).await)?.is_some() {
+            return Ok(see_other(&format!("/admin/orders/{id}?done=paid")));
         }
     }
-    let forms = FormState {
-        payment: Some(input),
-        quantities: LineQuantities::default(),
-        faults,
-        nonce: nonce.value,
-    };
-    render_order(&visitor, id, forms).await
-}
-
-impl PaymentForm {
-    fn to_details(&self, order: &Order, faults: &mut Faults) -> Option<PaymentDetails> {
-        let currency = order.record.currency;
-        let method = MANUAL_METHODS
-            .iter()
-            .map(|(method, _)| *method)
-            .find(|method| method.as_str() == self.method);
-        if method.is_none() {
-            faults.add("method", "Choose a payment method.");
-        }
-        let due = money(order.record.total, currency);
-        let amount = form_body::parse_amount(&self.amount, currency);
-        match &amount {
-            Err(message) => faults.add("amount", message.clone()),
-            Ok(amount) if *amount != due.minor => {
-                faults.add("amount", format!("An order must be paid in full: {due}."));
-            }
-            Ok(_) => {}
-        }
-        let reference = optional_line(&self.reference, MAX_REFERENCE_LENGTH).map_err(|message| {
-            faults.add("reference", message);
-        });
-        Some(PaymentDetails {
-            amount: Some(amount.ok()?),
-            method: method?,
-            reference: reference.ok()?,
-            paid_at: None,
-            provider_id: None,
-        })
-    }
-}
-
-/// Parses an optional text of one line.
-pub(super) fn optional_line(
-    input: &str,
-    max_chars: usize,
-) -> std::result::Result<Option<String>, String> {
-    match text::normalize_line(input, max_chars) {
-        Ok(text) => Ok(Some(text)),
-        Err(text::TextFault::Empty) => Ok(None),
-        Err(text::TextFault::TooLong { max }) => Err(format!("Enter at most {max} characters.")),
-        Err(text::TextFault::Control) => {
-            Err("Remove characters that cannot be displayed.".to_owned())
-        }
-    }
+    render_order(&visitor, id, form, LineQuantities::default()).await
 }
 
 pub(super) async fn fulfill(
@@ -384,40 +315,47 @@ pub(super) async fn fulfill(
 ) -> PageResult<Response> {
     let order = find_order(&visitor, id).await?;
     let nonce = parse_nonce(&form)?;
-    let mut faults = Faults::default();
-    let quantities = LineQuantities::read(&form, &order, &mut faults);
+    let mut shown = payment_form(&order, None).same_nonce(&nonce);
+    let quantities = LineQuantities::read(&form, &order, &mut shown.faults);
     let all = form.text("how") == "all";
-    if !all && quantities.lines.is_empty() && faults.is_empty() {
-        faults.add("parts", "Enter a quantity for at least one item.");
+    if !all && quantities.lines.is_empty() && shown.faults.is_empty() {
+        shown.faults.add("parts", "Enter a quantity for at least one item.");
     }
-    if all || faults.is_empty() {
+    if all || shown.faults.is_empty() {
         let lines = if all { None } else { Some(quantities.lines.clone()) };
         let fulfill = move |tx: &Tx<'_>| {
-            let order = fulfillment::fulfill(
-                tx,
-                EVERYWHERE,
-                id,
-                &IfMatch::Absent,
-                FulfillRequest { lines },
-            );
+            let request = FulfillRequest { lines };
+            let order = fulfillment::fulfill(tx, EVERYWHERE, id, &IfMatch::Absent, request);
             order.map(|order| order.record.id.to_string())
         };
-        match run_once(&visitor, nonce.clone(), fulfill).await {
+        match run_once(&visitor, nonce, fulfill).await {
             Ok(_) => return Ok(see_other(&format!("/admin/orders/{id}?done=handed"))),
-            Err(error) if is_form_error(&error) => faults = quantities.map_faults(&error),
+            Err(error) if is_form_error(&error) => shown.faults = quantities.map_faults(&error),
             Err(error) => return Err(error.into()),
         }
     }
-    render_order(&visitor, id, FormState { payment: None, quantities, faults, nonce: nonce.value })
-        .await
+    render_order(&visitor, id, shown, quantities).await
 }
 
-/// The consequences of cancelling an order.
-pub(super) const CANCEL_CONSEQUENCES: [&str; 3] = [
-    "The items can be sold to other people.",
-    "If the order uses a discount code, the code can be used again.",
-    "You cannot undo this. To get the items after all, place a new order.",
-];
+/// The fields of a cancellation.
+const CANCELLATION: &[Field] = &[Field::line("reason", "Reason", MAX_REASON_LENGTH)];
+
+/// The page that asks before an order is cancelled.
+pub(super) fn cancellation_page(
+    frame: Frame,
+    app: &App,
+    lead: Sentence,
+    back: String,
+) -> PageResult<Response> {
+    ConfirmPage::new(frame, "Cancel order", back)
+        .lead(lead)
+        .effect("The items can be sold to other people.")
+        .effect("If the order uses a discount code, the code can be used again.")
+        .effect("You cannot undo this. To get the items after all, place a new order.")
+        .back_label("Go back")
+        .form(FilledForm::empty(CANCELLATION).nonce(new_nonce(app)), "Nothing was saved")
+        .respond()
+}
 
 pub(super) async fn ask_cancel(
     visitor: AdminVisitor,
@@ -427,25 +365,20 @@ pub(super) async fn ask_cancel(
     if !can_cancel(&order) {
         return Ok(see_other(&format!("/admin/orders/{id}")));
     }
-    let page = ConfirmPage {
-        frame: visitor.frame("Cancel this order?", Section::Orders),
-        name: format!("Order {} for {}", order.record.number, order.record.buyer_name),
-        lead: "will be cancelled when you confirm.",
-        consequences: CANCEL_CONSEQUENCES.to_vec(),
-        button: "Cancel order",
-        nonce: new_nonce(visitor.app()),
-        asks_reason: true,
-        back_path: format!("/admin/orders/{id}"),
-    };
-    render(http::StatusCode::OK, &page)
+    let frame = visitor.frame("Cancel this order?", Section::Orders);
+    let lead = Sentence::new("Order {number} for {name} will be cancelled when you confirm.");
+    let lead = lead.word("number", order.record.number).name("name", &order.record.buyer_name);
+    cancellation_page(frame, visitor.app(), lead, format!("/admin/orders/{id}"))
 }
 
 /// Reads the reason of a cancellation.
 pub(super) fn read_cancellation(form: &Form) -> Result<OrderCancellation> {
-    let invalid = |message| Error::invalid(vec![Fault::new("/reason", "invalid", message)]);
-    Ok(OrderCancellation {
-        reason: optional_line(form.text("reason"), MAX_REASON_LENGTH).map_err(invalid)?,
-    })
+    let mut form = FilledForm::submitted(CANCELLATION, form);
+    let invalid = |form: &FilledForm| {
+        let fault = Fault::new("/reason", "invalid", form.faults.at("reason").to_owned());
+        Error::invalid(vec![fault])
+    };
+    form.parse().ok_or_else(|| invalid(&form))
 }
 
 pub(super) async fn cancel(

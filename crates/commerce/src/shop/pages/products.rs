@@ -5,7 +5,7 @@ use http::StatusCode;
 use kit::Timestamp;
 use store::Reader;
 
-use super::display::{ConfirmPage, ProductRow};
+use super::display::ProductRow;
 use super::{AdminSubmission, AdminVisitor, render, seller_name, team_names, team_options};
 use crate::accounts::account;
 use crate::ids::ProductId;
@@ -15,9 +15,11 @@ use crate::rights::TeamAccess;
 use crate::shop::product::{self, Product, Status};
 use crate::shop::product_listing::{self, ProductFilter};
 use crate::web::list::{Cell, Column, FilterBar, List, list_page};
+use crate::web::confirm::ConfirmPage;
 use crate::web::page::Section;
 use crate::web::path::PathParams;
 use crate::web::row_page::{ListRequest, RowPage};
+use crate::web::sentence::Sentence;
 use crate::web::visitor::{PageResult, see_other};
 
 /// Messages by the value of `?done=`.
@@ -107,21 +109,20 @@ pub(super) async fn ask_archive(
     if product.record.status == Status::Archived {
         return Ok(see_other("/admin/store"));
     }
-    let page = ConfirmPage {
-        frame: visitor.frame("Archive this product?", Section::Store),
-        name: product.record.name,
-        lead: "will be archived when you confirm.",
-        consequences: vec![
-            "Nobody can order it anymore.",
-            "Existing orders do not change. They can still be paid and picked up.",
-            "You cannot put it on sale again. To pause the sale, change its sale dates instead.",
-        ],
-        button: "Archive product",
-        nonce: String::new(),
-        asks_reason: false,
-        back_path: format!("/admin/store/products/{id}"),
-    };
-    render(StatusCode::OK, &page)
+    ConfirmPage::new(
+        visitor.frame("Archive this product?", Section::Store),
+        "Archive product",
+        format!("/admin/store/products/{id}"),
+    )
+    .lead(
+        Sentence::new("{name} will be archived when you confirm.")
+            .name("name", &product.record.name),
+    )
+    .effect("Nobody can order it anymore.")
+    .effect("Existing orders do not change. They can still be paid and picked up.")
+    .effect("You cannot put it on sale again. To pause the sale, change its sale dates instead.")
+    .back_label("Go back")
+    .respond()
 }
 
 pub(super) async fn archive(

@@ -6,101 +6,70 @@ use store::{Reader, Tx};
 
 use super::order::{self as orders, LineQuantities};
 use super::{
-    AdminSubmission, AdminVisitor, form_body, form_status, is_form_error, money, quantity_label,
-    render, run_once,
+    AdminSubmission, AdminVisitor, is_form_error, money, quantity_label, render, run_once,
 };
 use crate::error::{Code, Error};
 use crate::ids::OrderId;
 use crate::if_match::IfMatch;
-use crate::money::pages::refund_methods;
+use crate::money::pages::refund_methods::{self, REFUND_METHOD};
 use crate::rights::TeamAccess;
 use crate::shop::order::{self, Line, Order};
 use crate::shop::refunding::{self, NewRefund};
-use crate::web::form::{Faults, Form};
+use crate::web::form::{Choice, Faults, Field, FilledForm};
 use crate::web::form_dedup::{new_nonce, parse_nonce};
 use crate::web::page::{Frame, Section};
 use crate::web::path::PathParams;
+use crate::web::sentence::fill;
 use crate::web::visitor::{PageResult, see_other};
 
 const EVERYWHERE: &TeamAccess = &TeamAccess::AllTeams;
-const MAX_REASON_LENGTH: usize = 500;
 /// The error if the refundable amount has changed since the page was shown.
 const AMOUNT_CHANGED: &str = "Another refund was made since you opened this page, so nothing was refunded now. Check the remaining amount.";
 
-/// The form as submitted.
-#[derive(Debug)]
-struct RefundForm {
-    mode: String,
-    amount: String,
-    restock: bool,
-    /// The refund method, if there is a choice.
-    method: String,
-    reason: String,
-    quantities: LineQuantities,
-    /// The refundable amount on the page, in minor units.
-    shown_amount: String,
+const FIELDS: &[Field] = &[
+    Field::radio(
+        "how",
+        "What to refund",
+        &[
+            Choice::new("all", "Everything")
+                .about("Refund {refundable}. All items count as returned."),
+            Choice::new("lines", "Some items")
+                .about("Refund the price of the items that are returned."),
+            Choice::new("amount", "An amount").about("No items are returned."),
+        ],
+    )
+    .required("Choose what to refund.")
+    .page_only(),
+    Field::slot("lines").when("how", &["lines"]),
+    Field::amount("amount", "Amount in {currency}")
+        .required("")
+        .when("how", &["amount"])
+        .or_reject("Clear the amount, or choose “An amount”."),
+    Field::check(
+        "restock",
+        "Return items to stock",
+        "Do not choose this if they are broken or worn.",
+    )
+    .when("how", &["all", "lines"]),
+    REFUND_METHOD,
+    Field::line("reason", "Reason", 500),
+    // The refundable amount on the page, in minor units.
+    Field::hidden("left").page_only(),
+];
+
+/// The quantities of a refund by lines.
+#[derive(Template)]
+#[template(path = "shop/returned_lines.html")]
+struct ReturnedLines<'a> {
+    order: &'a Order,
+    quantities: &'a LineQuantities,
+    faults: &'a Faults,
 }
 
-impl RefundForm {
-    fn read(form: &Form, order: &Order, faults: &mut Faults) -> Self {
-        let how = form.text("how").to_owned();
-        let mut ignored = Faults::default();
-        let by_line = how == "lines";
-        Self {
-            quantities: LineQuantities::read(
-                form,
-                order,
-                if by_line { faults } else { &mut ignored },
-            ),
-            mode: how,
-            amount: form.text("amount").to_owned(),
-            restock: form.is_checked("restock"),
-            method: form.text("method").to_owned(),
-            reason: form.text("reason").to_owned(),
-            shown_amount: form.text("left").to_owned(),
-        }
-    }
-
-    /// The refund this form requests; `None` after adding errors.
-    fn to_refund(&self, order: &Order, faults: &mut Faults) -> Option<NewRefund> {
-        let record = &order.record;
-        let reason = orders::optional_line(&self.reason, MAX_REASON_LENGTH);
-        let reason = reason.map_err(|message| faults.add("reason", message)).ok()?;
-        let refundable = money(record.paid - record.refunded, record.currency);
-        let (restock, method) =
-            (Some(self.restock), refund_methods::parse_method(&self.method, faults));
-        let new = NewRefund { amount: None, lines: None, restock, method, reason };
-        if self.mode != "amount" && !self.amount.is_empty() {
-            faults.add("amount", "Clear the amount, or choose “An amount”.");
-            return None;
-        }
-        if self.mode != "lines" && !self.quantities.lines.is_empty() {
-            faults.add("lines", "Clear the quantities, or choose “Some items”.");
-            return None;
-        }
-        match self.mode.as_str() {
-            "all" => Some(new),
-            "lines" if self.quantities.lines.is_empty() => {
-                faults.add("lines", "Enter a quantity for at least one item.");
-                None
-            }
-            "lines" => Some(NewRefund { lines: Some(self.quantities.lines.clone()), ..new }),
-            "amount" => match form_body::parse_amount(&self.amount, record.currency) {
-                Err(message) => {
-                    faults.add("amount", message);
-                    None
-                }
-                Ok(amount) if amount == 0 || amount > refundable.minor => {
-                    faults.add("amount", format!("Enter an amount up to {refundable}."));
-                    None
-                }
-                Ok(amount) => Some(NewRefund { amount: Some(amount), restock: None, ..new }),
-            },
-            _ => {
-                faults.add("how", "Choose what to refund.");
-                None
-            }
-        }
+impl ReturnedLines<'_> {
+    /// Label of the field for the units of a line that can be returned.
+    fn returnable_label(line: &Line) -> String {
+        quantity_label(line, line.quantity - line.returned)
     }
 }
 
@@ -112,61 +81,71 @@ struct RefundPage {
     refundable: kit::Money,
     /// Whether the order was paid by card, so that the refund can be automatic.
     paid_by_card: bool,
-    input: RefundForm,
-    faults: Faults,
-    nonce: String,
+    form: FilledForm,
 }
 
-impl RefundPage {
-    /// Label of the field for the units of a line that can be returned.
-    fn returnable_label(line: &Line) -> String {
-        quantity_label(line, line.quantity - line.returned)
+/// The refund this form requests; `None` after adding errors.
+fn to_refund(
+    form: &mut FilledForm,
+    quantities: &LineQuantities,
+    refundable: kit::Money,
+) -> Option<NewRefund> {
+    let mut body = form.body();
+    refund_methods::clear_card(&mut body);
+    let by_line = form.text("how") == "lines";
+    if by_line == quantities.lines.is_empty() {
+        let error = if by_line {
+            "Enter a quantity for at least one item."
+        } else {
+            "Clear the quantities, or choose “Some items”."
+        };
+        form.faults.add("lines", error);
     }
-
-    fn amount_label(&self) -> String {
-        format!("Amount in {}", self.refundable.currency.code())
+    if body["amount"].as_i64().is_some_and(|amount| amount > refundable.minor) {
+        let max = refundable.to_string();
+        form.faults.add("amount", fill("Enter an amount up to {max}.", &[("max", &max)]));
     }
-
-    fn is_mode(&self, how: &str) -> bool {
-        self.input.mode == how
-    }
+    let new: NewRefund = form.finish(body)?;
+    Some(NewRefund { lines: by_line.then(|| quantities.lines.clone()), ..new })
 }
 
 async fn show_form(
     visitor: &AdminVisitor,
     id: OrderId,
-    input: RefundForm,
-    faults: Faults,
-    nonce: String,
+    form: FilledForm,
+    quantities: &LineQuantities,
 ) -> PageResult<Response> {
     let load = move |db: &Reader<'_>| orders::find_with_payments(db, EVERYWHERE, id);
     let (order, payments, refunds) = visitor.read(load).await?;
     let frame = visitor.frame("Refund", Section::Orders);
-    let refundable = money(order.record.paid - order.record.refunded, order.record.currency);
+    let refundable = refundable(&order);
     let default = refund_methods::default_method(&payments, &refunds);
-    let method =
-        if input.method.is_empty() { default.unwrap_or_default().to_owned() } else { input.method };
-    let (online, input) = (default.is_some(), RefundForm { method, ..input });
-    let status = form_status(&faults);
-    let page = RefundPage { frame, order, refundable, paid_by_card: online, input, faults, nonce };
-    render(status, &page)
+    let lines = ReturnedLines { order: &order, quantities, faults: &form.faults }.to_string();
+    let mut form = form
+        .currency(order.record.currency)
+        .word("refundable", refundable)
+        .with("left", refundable.minor.to_string())
+        .slot("lines", lines)
+        .only_if(default.is_some(), "method");
+    if form.all("method").is_empty() {
+        form.set("method", default.unwrap_or_default());
+    }
+    let status = form.status();
+    let paid_by_card = default.is_some();
+    render(status, &RefundPage { frame, order, refundable, paid_by_card, form })
+}
+
+fn refundable(order: &Order) -> kit::Money {
+    money(order.record.paid - order.record.refunded, order.record.currency)
 }
 
 pub(super) async fn refund_form(
     visitor: AdminVisitor,
     PathParams(id): PathParams<OrderId>,
 ) -> PageResult<Response> {
-    let input = RefundForm {
-        mode: "all".to_owned(),
-        amount: String::new(),
-        restock: true,
-        method: String::new(),
-        reason: String::new(),
-        quantities: LineQuantities::default(),
-        shown_amount: String::new(),
-    };
-    let nonce = new_nonce(visitor.app());
-    show_form(&visitor, id, input, Faults::default(), nonce).await
+    let form = FilledForm::empty(FIELDS).with("how", "all").with("restock", "yes");
+    let form = form.nonce(new_nonce(visitor.app()));
+    show_form(&visitor, id, form, &LineQuantities::default()).await
 }
 
 pub(super) async fn refund(
@@ -175,10 +154,14 @@ pub(super) async fn refund(
 ) -> PageResult<Response> {
     let order = orders::find_order(&visitor, id).await?;
     let nonce = parse_nonce(&form)?;
-    let mut faults = Faults::default();
-    let input = RefundForm::read(&form, &order, &mut faults);
-    let new = input.to_refund(&order, &mut faults).filter(|_| faults.is_empty());
-    let (all, shown_amount) = (input.mode == "all", input.shown_amount.clone());
+    let mut filled = FilledForm::submitted(FIELDS, &form).currency(order.record.currency);
+    let mut line_faults = Faults::default();
+    let quantities = LineQuantities::read(&form, &order, &mut line_faults);
+    if filled.text("how") == "lines" {
+        filled.faults = line_faults;
+    }
+    let new = to_refund(&mut filled, &quantities, refundable(&order));
+    let (all, shown_amount) = (filled.text("how") == "all", filled.text("left").to_owned());
     let refund = move |tx: &Tx<'_>| {
         // Fails inside `run_once`, so that a form sent twice is recognized even if nothing is left to refund.
         let new = new.ok_or_else(|| Error::invalid(Vec::new()))?;
@@ -188,13 +171,13 @@ pub(super) async fn refund(
         }
         refunding::refund(tx, EVERYWHERE, id, &IfMatch::Absent, new).map(|_| id.to_string())
     };
-    match run_once(&visitor, nonce.clone(), refund).await {
+    match run_once(&visitor, nonce, refund).await {
         Ok(_) => return Ok(see_other(&format!("/admin/orders/{id}?done=refunded"))),
         Err(error) if !is_form_error(&error) => return Err(error.into()),
-        Err(error) if faults.is_empty() || error.code == Code::Conflict => {
-            faults = input.quantities.map_faults(&error);
+        Err(error) if filled.faults.is_empty() || error.code == Code::Conflict => {
+            filled.faults = quantities.map_faults(&error);
         }
         Err(_) => {}
     }
-    show_form(&visitor, id, input, faults, nonce.value).await
+    show_form(&visitor, id, filled, &quantities).await
 }

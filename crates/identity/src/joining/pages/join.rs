@@ -26,8 +26,9 @@ use crate::joining::claim::{self, Choice, NewClaim};
 use crate::joining::invitation::{self, AddressCheck, InvitationLink, Relation};
 use crate::joining::pending_invitations;
 use crate::signin::authentication::{self, SignIn};
+use crate::signin::pages::fields;
 use crate::web::app::App;
-use crate::web::form::{Faults, Form};
+use crate::web::form::{Faults, Field, FilledForm, Form};
 use crate::web::page::{self, Frame};
 use crate::web::path::PathParams;
 use crate::web::throttle::RateLimit;
@@ -122,10 +123,18 @@ struct ChooseRelation<'a> {
 struct SignUp<'a> {
     frame: Frame,
     step: &'a Step,
-    name: &'a str,
-    email: &'a str,
-    faults: Faults,
+    form: FilledForm,
 }
+
+const SIGN_UP: &[Field] = &[
+    Field::hidden("m").page_only(),
+    Field::hidden("as").page_only(),
+    fields::NAME,
+    fields::EMAIL.hint("You sign in with this address."),
+    fields::FIRST_PASSWORD,
+];
+/// The form to sign in after signing up.
+const SIGN_IN: &[Field] = &[fields::NEXT, fields::EMAIL, fields::PASSWORD];
 
 /// Asks a user who has just signed up to sign in.
 #[derive(Template)]
@@ -133,6 +142,7 @@ struct SignUp<'a> {
 struct SignedUpPage<'a> {
     frame: Frame,
     step: &'a Step,
+    form: FilledForm,
 }
 
 #[derive(Template)]
@@ -173,15 +183,16 @@ async fn show(guest: Guest, PathParams(token): PathParams<String>) -> PageResult
     let page = match (&guest.visit, step.invitation.team_id, step.relation) {
         (None, ..) if step.signed_up => {
             let frame = step.frame(&guest, "Sign in to continue");
-            page::html(StatusCode::OK, &SignedUpPage { frame, step: &step })?
+            let form = FilledForm::empty(SIGN_IN).with("next", step.path());
+            page::html(StatusCode::OK, &SignedUpPage { frame, step: &step, form })?
         }
         (_, Some(_), None) => {
             let frame = step.frame(&guest, format!("Join {club}"));
             page::html(StatusCode::OK, &ChooseRelation { frame, step: &step })?
         }
         (None, ..) => {
-            let email = step.invitation.email().to_owned();
-            sign_up_page(&guest, &step, ("", &email), Faults::default())?
+            let form = FilledForm::empty(SIGN_UP).with("email", step.invitation.email());
+            sign_up_page(&guest, &step, form)?
         }
         (Some(visit), ..) if visit.pending => {
             return Err(PageError::Redirect(format!(
@@ -201,14 +212,15 @@ fn form_status(faults: &Faults) -> StatusCode {
     if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY }
 }
 
-fn sign_up_page(
-    guest: &Guest,
-    step: &Step,
-    (name, email): (&str, &str),
-    faults: Faults,
-) -> Result<Response> {
+fn sign_up_page(guest: &Guest, step: &Step, form: FilledForm) -> Result<Response> {
     let frame = step.frame(guest, format!("Join {}", step.invitation.club));
-    page::html(form_status(&faults), &SignUp { frame, step, name, email, faults })
+    let relation = step.relation.map(StringEnum::as_str);
+    let form = form
+        .with("m", &*step.mail_signature)
+        .with("as", relation.unwrap_or_default())
+        .only_if(!step.mail_signature.is_empty(), "m")
+        .only_if(relation.is_some(), "as");
+    page::html(form.status(), &SignUp { frame, step, form })
 }
 
 async fn accept_page(
@@ -277,13 +289,10 @@ async fn sign_up(PathParams(token): PathParams<String>, posted: GuestForm) -> Pa
     guest.app.throttle.check(SIGN_UP_LIMIT, guest.context.address())?;
     let (name, email) = (form.text("name").to_owned(), form.text("email").to_owned());
     let password = form.get("password").unwrap_or_default().to_owned();
-    let form_page = |faults| sign_up_page(&guest, &step, (&name, &email), faults);
-    let hash = match guest.app.passwords.hash(&password, &[&name, &email]).await {
-        Ok(hash) => hash,
-        Err(error) if error.code == Code::ValidationFailed => {
-            return Ok(form_page((&error).into())?);
-        }
-        Err(error) => return Err(error.into()),
+    let mut form = FilledForm::submitted(SIGN_UP, &form);
+    let hashed = guest.app.passwords.hash(&password, &[&name, &email]).await;
+    let Some(hash) = form.accept(hashed)? else {
+        return Ok(sign_up_page(&guest, &step, form)?);
     };
     let (new_name, new_email, id) = (name.clone(), email.clone(), step.invitation.id);
     let signs_in = step.invitation.is_for(&email);
@@ -307,7 +316,10 @@ async fn sign_up(PathParams(token): PathParams<String>, posted: GuestForm) -> Pa
         Ok(Some(token)) => Ok(set_session_cookie(see_other(&step.path()), &token)),
         Ok(None) => Ok(see_other(&step.build_path(true))),
         Err(error) if error.code == Code::Taken => Ok(see_other(&step.build_path(true))),
-        Err(error) if error.code == Code::ValidationFailed => Ok(form_page((&error).into())?),
+        Err(error) if error.code == Code::ValidationFailed => {
+            form.add_error(&error);
+            Ok(sign_up_page(&guest, &step, form)?)
+        }
         Err(error) => Err(error.into()),
     }
 }

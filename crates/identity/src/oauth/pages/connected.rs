@@ -14,8 +14,10 @@ use crate::ids::{AccountId, AppId};
 use crate::oauth::grant::{self, GrantSummary};
 use crate::rights::Scopes;
 use crate::web::caller::OwnAccount;
+use crate::web::confirm::ConfirmPage;
 use crate::web::page::{Flash, Frame, Section, html};
 use crate::web::path::PathParams;
+use crate::web::sentence::Sentence;
 use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
 
 type Me = Visitor<OwnAccount>;
@@ -41,13 +43,6 @@ struct ListPage {
     now: Timestamp,
 }
 
-#[derive(Template)]
-#[template(path = "oauth/revoke.html")]
-struct RevokePage {
-    frame: Frame,
-    app: ConnectedApp,
-}
-
 /// `GET /account/apps`.
 pub(super) async fn list(me: Me) -> PageResult {
     let apps = list_connected(&me).await?;
@@ -61,7 +56,14 @@ pub(super) async fn list(me: Me) -> PageResult {
 pub(super) async fn confirm(PathParams(id): PathParams<AppId>, me: Me) -> PageResult {
     let app = find_connected(&me, id).await?;
     let frame = me.guest.frame("Disconnect this app?");
-    Ok(html(StatusCode::OK, &RevokePage { frame, app })?)
+    let lead = Sentence::new("{app} will no longer be able to use {club} on your behalf.");
+    ConfirmPage::new(frame, "Disconnect", PAGE)
+        .lead(lead.name("app", &app.name).name("club", &app.club))
+        .effect("The app is signed out immediately on every device.")
+        .effect("Data that it has already read or changed is not affected.")
+        .effect("You can connect it again from the app at any time.")
+        .back_label("Keep app")
+        .respond()
 }
 
 /// `POST /account/apps/{app}/revoke`.

@@ -12,17 +12,18 @@ use kit::text;
 use serde_json::json;
 use store::{Reader, Tx};
 
+use super::fields;
 use super::{audit, email_user, flash};
 use crate::accounts::permissions::OwnAccount;
 use crate::accounts::profile;
 use crate::accounts::user::{self, User};
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use crate::i18n::Locale;
 use crate::signin::authentication;
 use crate::signin::link::{self, LinkKind};
 use crate::smtp::direct::DirectEmail;
 use crate::web::app::App;
-use crate::web::form::Faults;
+use crate::web::form::{Choice, Field, FilledForm};
 use crate::web::page::{self, Frame, Section};
 use crate::web::path::PathParams;
 use crate::web::throttle::RateLimit;
@@ -43,25 +44,28 @@ pub(super) fn router() -> Router<App> {
 #[template(path = "account/profile.html")]
 struct ProfilePage<'a> {
     frame: Frame,
-    name: &'a str,
-    /// The chosen language. Empty if pages follow the browser.
-    language: &'a str,
+    form: FilledForm,
     email: &'a str,
     /// Whether they can confirm their address and have not.
     unconfirmed: bool,
-    faults: Faults,
 }
 
 #[derive(Template)]
 #[template(path = "account/email.html")]
 struct EmailPage<'a> {
     frame: Frame,
-    email: &'a str,
+    form: FilledForm,
     before: &'a str,
     /// Whether a mail server is configured, so that the new address has to be confirmed.
     mail: bool,
-    faults: Faults,
 }
+
+const PROFILE_FIELDS: &[Field] = &[
+    fields::NAME,
+    Field::select("language", "Language", &[Choice::new("", "Same as the browser")])
+        .hint("The language of pages, and of emails to you."),
+];
+const EMAIL_FIELDS: &[Field] = &[fields::EMAIL.label("New email address").autocomplete("email")];
 
 #[derive(Template)]
 #[template(path = "account/email_confirm.html")]
@@ -86,46 +90,41 @@ pub(super) async fn needs_email_confirmation(visitor: &Visitor<OwnAccount>) -> R
 }
 
 async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
-    let frame = visitor.frame("Profile", Section::Profile).flash(flash(&visitor.guest));
-    let (name, email) = (&visitor.visit.name, &visitor.visit.email);
     let language = visitor.visit.language.as_deref().unwrap_or_default();
-    let unconfirmed = needs_email_confirmation(&visitor).await?;
-    let faults = Faults::default();
-    let page = ProfilePage { frame, name, language, email, unconfirmed, faults };
-    Ok(page::html(StatusCode::OK, &page)?)
+    let form = FilledForm::empty(PROFILE_FIELDS).options("language", Locale::choices());
+    let form = form.with("name", &*visitor.visit.name).with("language", language);
+    profile_page(&visitor, form).await
+}
+
+async fn profile_page(visitor: &Visitor<OwnAccount>, form: FilledForm) -> PageResult {
+    let frame = visitor.frame("Profile", Section::Profile).flash(flash(&visitor.guest));
+    let unconfirmed = needs_email_confirmation(visitor).await?;
+    let page = ProfilePage { frame, form, email: &visitor.visit.email, unconfirmed };
+    Ok(page::html(page.form.status(), &page)?)
 }
 
 async fn update(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageResult {
     let (id, name) = (visitor.visit.user, form.text("name").to_owned());
     let language = Locale::find(form.text("language")).map(Locale::tag);
     let change = move |tx: &Tx<'_>| profile::update(tx, id, &name, language);
-    match visitor.write_user("account", change).await {
-        Ok(()) => {
-            audit(&visitor.guest, id, "user.renamed", json!({})).await?;
-            Ok(see_other("/account?done=saved"))
-        }
-        Err(error) if error.code == Code::ValidationFailed => {
-            let frame = visitor.frame("Profile", Section::Profile);
-            let (name, email) = (form.text("name"), visitor.visit.email.as_str());
-            let unconfirmed = needs_email_confirmation(&visitor).await?;
-            let (language, faults) = (form.text("language"), Faults::from(&error));
-            let page = ProfilePage { frame, name, language, email, unconfirmed, faults };
-            Ok(page::html(StatusCode::UNPROCESSABLE_ENTITY, &page)?)
-        }
-        Err(error) => Err(error.into()),
+    let form = FilledForm::submitted(PROFILE_FIELDS, &form);
+    let mut form = form.options("language", Locale::choices());
+    if form.accept(visitor.write_user("account", change).await)?.is_none() {
+        return profile_page(&visitor, form).await;
     }
+    audit(&visitor.guest, id, "user.renamed", json!({})).await?;
+    Ok(see_other("/account?done=saved"))
 }
 
 async fn show_email_form(visitor: Visitor<OwnAccount>) -> PageResult {
     visitor.require_recent_authentication("/account/email")?;
-    Ok(email_page(&visitor, "", Faults::default())?)
+    Ok(email_page(&visitor, FilledForm::empty(EMAIL_FIELDS))?)
 }
 
-fn email_page(visitor: &Visitor<OwnAccount>, email: &str, faults: Faults) -> Result<Response> {
-    let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
+fn email_page(visitor: &Visitor<OwnAccount>, form: FilledForm) -> Result<Response> {
     let frame = visitor.frame("Change your email address", Section::Profile);
     let mail = visitor.app().direct_mailer.has_server();
-    page::html(status, &EmailPage { frame, email, before: &visitor.visit.email, mail, faults })
+    page::html(form.status(), &EmailPage { frame, form, before: &visitor.visit.email, mail })
 }
 
 /// With a mail server, the new address takes effect when the user opens the link sent to it; otherwise immediately.
@@ -146,17 +145,15 @@ async fn change_email(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) ->
         }
         Err(error) => Err(error),
     };
-    match changed {
-        Ok(()) if mail => Ok(see_other("/account?done=email-sent")),
-        Ok(()) => {
-            audit(guest, visitor.visit.user, "user.email_changed", json!({})).await?;
-            Ok(see_other("/account?done=email"))
-        }
-        Err(error) if matches!(error.code, Code::ValidationFailed | Code::Taken) => {
-            Ok(email_page(&visitor, form.text("email"), Faults::from(&error))?)
-        }
-        Err(error) => Err(error.into()),
+    let mut form = FilledForm::submitted(EMAIL_FIELDS, &form);
+    if form.accept(changed)?.is_none() {
+        return Ok(email_page(&visitor, form)?);
     }
+    if mail {
+        return Ok(see_other("/account?done=email-sent"));
+    }
+    audit(guest, visitor.visit.user, "user.email_changed", json!({})).await?;
+    Ok(see_other("/account?done=email"))
 }
 
 /// Sends a confirmation email to the new address. Only this email reveals whether another user has the address.

@@ -4,9 +4,9 @@ use askama::Template;
 use axum::Router;
 use axum::response::Response;
 use axum::routing::get;
-use http::StatusCode;
 use store::{Reader, Tx};
 
+use super::fields;
 use super::sign_in::password_proof;
 use super::{attempt, audit_failure, query, uncount_attempt};
 use crate::accounts::permissions::OwnAccount;
@@ -19,6 +19,7 @@ use crate::signin::authentication::PasswordProof;
 use crate::signin::throttle::{self, Factor};
 use crate::signin::two_step;
 use crate::web::app::App;
+use crate::web::form::{Field, FilledForm};
 use crate::web::page::{self, Frame};
 use crate::web::visitor::{
     PageResult, Visitor, VisitorForm, safe_redirect_path, see_other, set_session_cookie,
@@ -34,10 +35,19 @@ struct ConfirmPage<'a> {
     frame: Frame,
     email: &'a str,
     next: &'a str,
-    /// Whether the user has a password. Otherwise the page asks for a code.
-    password: bool,
-    error_text: &'static str,
+    /// The password, or a code if the user has no password.
+    form: FilledForm,
+    has_password: bool,
 }
+
+const FIELDS: &[Field] = &[
+    fields::NEXT,
+    fields::PASSWORD.focused(),
+    fields::CODE
+        .label("Code from your authenticator app")
+        .attributes("inputmode=numeric")
+        .focused(),
+];
 
 async fn show_form(visitor: Visitor<OwnAccount>) -> PageResult {
     let user = current_user(&visitor).await?;
@@ -55,13 +65,15 @@ fn confirm_page(
     visitor: &Visitor<OwnAccount>,
     user: &User,
     next: &str,
-    error_text: &'static str,
+    error: &'static str,
 ) -> Result<Response> {
-    let status =
-        if error_text.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     let frame = visitor.guest.frame("Confirm it’s you");
-    let password = user.password_hash.is_some();
-    page::html(status, &ConfirmPage { frame, email: &user.email, next, password, error_text })
+    let has_password = user.password_hash.is_some();
+    let field = if has_password { "password" } else { "code" };
+    let form = FilledForm::empty(FIELDS).with("next", next).with_error(field, error);
+    let form = form.only_if(has_password, "password").only_if(!has_password, "code");
+    let page = ConfirmPage { frame, email: &user.email, next, form, has_password };
+    page::html(page.form.status(), &page)
 }
 
 /// How the user authenticates: with a password that was already verified, or a code that is still to be verified.

@@ -2,6 +2,7 @@
 
 pub mod account;
 pub mod confirm;
+pub mod fields;
 pub mod passkeys;
 pub mod password;
 pub mod reset;

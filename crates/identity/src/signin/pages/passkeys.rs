@@ -26,9 +26,11 @@ use crate::signin::passkey::relying_party::{
 };
 use crate::signin::passkey::{self, Passkey};
 use crate::web::app::App;
-use crate::web::form::Faults;
+use crate::web::confirm::ConfirmPage;
+use crate::web::form::{Field, FilledForm};
 use crate::web::page::{Frame, Section, html};
 use crate::web::path::PathParams;
+use crate::web::sentence::Sentence;
 use crate::web::visitor::{
     GuestForm, PageError, PageResult, Visitor, VisitorForm, safe_redirect_path, see_other,
     set_session_cookie,
@@ -74,18 +76,12 @@ const DONE_MESSAGES: [(&str, &str); 3] = [
 #[template(path = "account/passkey_rename.html")]
 struct RenamePage {
     frame: Frame,
-    name: String,
-    faults: Faults,
+    form: FilledForm,
 }
 
-#[derive(Template)]
-#[template(path = "account/passkey_remove.html")]
-struct RemovePage {
-    frame: Frame,
-    name: String,
-    /// Whether it is the user's only passkey.
-    is_last: bool,
-}
+const NAME_FIELDS: &[Field] = &[Field::line("name", "Name", 60)
+    .hint("Helps you tell your passkeys apart.")
+    .required("Enter a name.")];
 
 async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
     let passkeys = list_own(&visitor).await?;
@@ -150,7 +146,8 @@ async fn show_rename_form(
 ) -> PageResult {
     let name = find_own(&visitor, id).await?.name;
     let frame = visitor.frame("Rename passkey", Section::Passkeys);
-    Ok(html(StatusCode::OK, &RenamePage { frame, name, faults: Faults::default() })?)
+    let form = FilledForm::empty(NAME_FIELDS).with("name", name);
+    Ok(html(StatusCode::OK, &RenamePage { frame, form })?)
 }
 
 async fn rename(
@@ -158,17 +155,13 @@ async fn rename(
     VisitorForm { visitor, form }: VisitorForm<OwnAccount>,
 ) -> PageResult {
     let (user, name) = (visitor.visit.user, form.text("name").to_owned());
-    let new_name = name.clone();
-    let work = move |tx: &Tx<'_>| passkey::rename(tx, user, id, &new_name).map(|()| id);
-    match change(&visitor, "passkey.renamed", work).await {
-        Ok(()) => Ok(see_other("/account/passkeys?done=renamed")),
-        Err(error) if error.code == Code::ValidationFailed => {
-            let frame = visitor.frame("Rename passkey", Section::Passkeys);
-            let page = RenamePage { frame, name, faults: Faults::from(&error) };
-            Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?)
-        }
-        Err(error) => Err(error.into()),
+    let work = move |tx: &Tx<'_>| passkey::rename(tx, user, id, &name).map(|()| id);
+    let mut form = FilledForm::submitted(NAME_FIELDS, &form);
+    if form.accept(change(&visitor, "passkey.renamed", work).await)?.is_some() {
+        return Ok(see_other("/account/passkeys?done=renamed"));
     }
+    let frame = visitor.frame("Rename passkey", Section::Passkeys);
+    Ok(html(form.status(), &RenamePage { frame, form })?)
 }
 
 async fn show_removal(
@@ -179,7 +172,17 @@ async fn show_removal(
     let name = find_own(&visitor, id).await?.name;
     let is_last = list_own(&visitor).await?.len() == 1;
     let frame = visitor.frame("Remove this passkey?", Section::Passkeys);
-    Ok(html(StatusCode::OK, &RemovePage { frame, name, is_last })?)
+    let lead = Sentence::new("The passkey “{name}” will stop working immediately.");
+    let mut page = ConfirmPage::new(frame, "Remove passkey", PAGE)
+        .lead(lead.name("name", &name))
+        .effect("You can no longer sign in with it.")
+        .effect("Browsers that are signed in stay signed in. You can sign them out under “Signed-in browsers”.");
+    if is_last {
+        page = page.effect("This is your only passkey. You will need your password to sign in.");
+    }
+    page.effect("Your device may still offer the passkey. Delete it there too.")
+        .back_label("Keep passkey")
+        .respond()
 }
 
 async fn remove(

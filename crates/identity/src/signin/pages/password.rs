@@ -4,12 +4,12 @@ use askama::Template;
 use axum::Router;
 use axum::response::Response;
 use axum::routing::get;
-use http::StatusCode;
 use kit::secret::Token;
 use serde_json::json;
 use store::Tx;
 
 use super::account::current_user;
+use super::fields;
 use super::reset::send_password_changed_email;
 use super::sign_in::password_proof;
 use super::{attempt, audit, audit_failure, flash, uncount_attempt};
@@ -20,7 +20,7 @@ use crate::error::{Code, Result};
 use crate::signin::authentication;
 use crate::signin::throttle::{self, Factor};
 use crate::web::app::App;
-use crate::web::form::Faults;
+use crate::web::form::{Faults, Field, FilledForm};
 use crate::web::page::{self, Frame, Section};
 use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other, set_session_cookie};
 
@@ -33,10 +33,15 @@ pub(super) fn router() -> Router<App> {
 struct PasswordPage<'a> {
     frame: Frame,
     email: &'a str,
-    /// Whether the user has a password, which the page then asks for.
-    has_password: bool,
-    faults: Faults,
+    form: FilledForm,
 }
+
+const FIELDS: &[Field] = &[
+    Field::password("current", "Current password")
+        .autocomplete("current-password")
+        .required("Enter your current password."),
+    fields::NEW_PASSWORD,
+];
 
 async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
     let has_password = current_user(&visitor).await?.password_hash.is_some();
@@ -48,9 +53,9 @@ fn password_page(
     has_password: bool,
     faults: Faults,
 ) -> Result<Response> {
-    let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     let frame = visitor.frame("Password", Section::Password).flash(flash(&visitor.guest));
-    page::html(status, &PasswordPage { frame, email: &visitor.visit.email, has_password, faults })
+    let form = FilledForm::empty(FIELDS).with_faults(faults).only_if(has_password, "current");
+    page::html(form.status(), &PasswordPage { frame, email: &visitor.visit.email, form })
 }
 
 /// The result of a password change.

@@ -12,6 +12,7 @@ use kit::text;
 use serde_json::json;
 use store::{Reader, Scope, Tx};
 
+use super::fields;
 use super::{audit, email_user, is_real_user, name_for_email, throttle_keys};
 use crate::accounts::user::{self, User};
 use crate::error::{Code, Error, Result};
@@ -20,7 +21,7 @@ use crate::signin::passkey;
 use crate::signin::throttle::Factor;
 use crate::smtp::direct::DirectEmail;
 use crate::web::app::App;
-use crate::web::form::Faults;
+use crate::web::form::{Faults, FilledForm};
 use crate::web::page::{self, Frame};
 use crate::web::path::PathParams;
 use crate::web::throttle::RateLimit;
@@ -50,6 +51,7 @@ struct ForgotPage {
     /// Whether a mail server is configured.
     mail: bool,
     sent: bool,
+    form: FilledForm,
 }
 
 async fn show_form(guest: Guest) -> PageResult {
@@ -59,7 +61,8 @@ async fn show_form(guest: Guest) -> PageResult {
 fn forgot_page(guest: &Guest, sent: bool) -> Result<Response> {
     let mail = guest.app.direct_mailer.has_server();
     let title = if sent { "Check your email" } else { "Forgot your password?" };
-    let page = ForgotPage { frame: guest.frame(title), mail, sent };
+    let form = FilledForm::empty(&[fields::EMAIL]);
+    let page = ForgotPage { frame: guest.frame(title), mail, sent, form };
     Ok(guest.with_cookie(page::html(StatusCode::OK, &page)?))
 }
 
@@ -127,7 +130,7 @@ fn reset_url(app: &App, token: &Token) -> String {
 struct ResetPage<'a> {
     frame: Frame,
     email: &'a str,
-    faults: Faults,
+    form: FilledForm,
 }
 
 async fn show_reset_form(guest: Guest, PathParams(token): PathParams<String>) -> PageResult {
@@ -145,10 +148,10 @@ async fn find_user(guest: &Guest, token: &str) -> Result<User> {
 }
 
 fn reset_page(guest: &Guest, user: &User, faults: Faults) -> Result<Response> {
-    let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     let frame = guest.frame("Choose a new password");
-    let page = ResetPage { frame, email: &user.email, faults };
-    Ok(guest.with_cookie(page::html(status, &page)?))
+    let form = FilledForm::empty(&[fields::NEW_PASSWORD]).with_faults(faults);
+    let page = ResetPage { frame, email: &user.email, form };
+    Ok(guest.with_cookie(page::html(page.form.status(), &page)?))
 }
 
 async fn set_password(

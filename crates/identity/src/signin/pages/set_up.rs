@@ -4,20 +4,20 @@ use askama::Template;
 use axum::Router;
 use axum::response::Response;
 use axum::routing::get;
-use http::StatusCode;
 use kit::{IdGenerator, Zone};
 use serde_json::json;
 use store::{Reader, Scope, Tx};
 
 use super::audit;
+use super::fields;
 use crate::accounts::profile;
 use crate::accounts::session::Method;
-use crate::error::{Code, Error, Fault, Result};
+use crate::error::{Error, Fault, Result};
 use crate::ids::AccountId;
 use crate::signin::authentication::{self, SignIn};
 use crate::signin::set_up::{self, SetUpInput};
 use crate::web::app::App;
-use crate::web::form::{Faults, Form};
+use crate::web::form::{Field, FilledForm, Form};
 use crate::web::page::{self, Frame};
 use crate::web::path::PathParams;
 use crate::web::visitor::{Guest, GuestForm, PageResult, see_other, set_session_cookie};
@@ -38,6 +38,19 @@ const SPORTS: [&str; 12] = [
     "Tennis",
 ];
 
+const FIELDS: &[Field] = &[
+    Field::line("club", "Club name", 120)
+        .autocomplete("organization")
+        .required("Enter the name of the club."),
+    Field::line("sport", "Main sport", 60).attributes("list=sports"),
+    Field::select("timezone", "Time zone", &[])
+        .hint("New teams use this time zone for their events.")
+        .default("UTC"),
+    fields::NAME,
+    fields::EMAIL.hint("You sign in with this address, as the owner of the club."),
+    fields::FIRST_PASSWORD,
+];
+
 pub(super) fn router() -> Router<App> {
     Router::new().route("/set-up/{token}", get(show_form).post(submit))
 }
@@ -46,10 +59,7 @@ pub(super) fn router() -> Router<App> {
 #[template(path = "signin/set_up.html")]
 struct SetUpPage {
     frame: Frame,
-    form: Form,
-    faults: Faults,
-    zones: Vec<String>,
-    zone: String,
+    form: FilledForm,
     /// Whether the user has chosen the time zone. Until then a script selects the browser's zone.
     zone_chosen: bool,
     sports: [&'static str; 12],
@@ -58,17 +68,16 @@ struct SetUpPage {
 async fn show_form(guest: Guest, PathParams(token): PathParams<String>) -> PageResult {
     let check = move |db: &Reader<'_>| set_up::check_link(db, &token);
     guest.app.db.read(guest.scope("set-up"), check).await?;
-    Ok(set_up_page(&guest, Form::default(), Faults::default())?)
+    Ok(set_up_page(&guest, FilledForm::empty(FIELDS))?)
 }
 
-fn set_up_page(guest: &Guest, form: Form, faults: Faults) -> Result<Response> {
-    let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
-    let zone_chosen = form.optional("timezone").is_some();
-    let zone = form.optional("timezone").unwrap_or("UTC").to_owned();
+fn set_up_page(guest: &Guest, form: FilledForm) -> Result<Response> {
+    let zone_chosen = !form.all("timezone").is_empty();
     let frame = guest.frame("Set up Touchline");
-    let zones = Zone::names();
-    let page = SetUpPage { frame, form, faults, zones, zone, zone_chosen, sports: SPORTS };
-    Ok(guest.with_cookie(page::html(status, &page)?))
+    let zones = Zone::names().into_iter().map(|name| (name.clone(), name));
+    let form = form.options("timezone", zones);
+    let page = SetUpPage { frame, form, zone_chosen, sports: SPORTS };
+    Ok(guest.with_cookie(page::html(page.form.status(), &page)?))
 }
 
 async fn submit(
@@ -79,12 +88,11 @@ async fn submit(
     // Check the link before hashing the password, so that only the holder of a link can cause that work.
     let check = move |db: &Reader<'_>| set_up::check_link(db, &checked_token);
     app.db.read(guest.scope("set-up"), check).await?;
-    match create_club(&guest, &form, token).await {
-        Ok(token) => Ok(set_session_cookie(see_other("/set-up"), &token)),
-        Err(error) if error.code == Code::ValidationFailed => {
-            Ok(set_up_page(&guest, form, Faults::from(&error))?)
-        }
-        Err(error) => Err(error.into()),
+    let created = create_club(&guest, &form, token).await;
+    let mut form = FilledForm::submitted(FIELDS, &form);
+    match form.accept(created)? {
+        Some(token) => Ok(set_session_cookie(see_other("/set-up"), &token)),
+        None => Ok(set_up_page(&guest, form)?),
     }
 }
 

@@ -4,12 +4,12 @@ use askama::Template;
 use axum::Router;
 use axum::response::Response;
 use axum::routing::{get, post};
-use http::StatusCode;
 use kit::secret::Token;
 use kit::text;
 use serde_json::json;
 use store::{Reader, Tx};
 
+use super::fields;
 use super::{attempt, audit, audit_failure, email_user, flash, query, uncount_attempt};
 use crate::accounts::session::{self, Method, Session, SessionLookup};
 use crate::accounts::user::{self, User};
@@ -18,6 +18,7 @@ use crate::passwords::Verification;
 use crate::signin::authentication::{self, PasswordProof};
 use crate::signin::throttle::{self, Attempt, Factor};
 use crate::web::app::App;
+use crate::web::form::{Field, FilledForm};
 use crate::web::page::{self, Frame};
 use crate::web::visitor::{
     Guest, GuestForm, PageResult, clear_session_cookie, safe_redirect_path, see_other,
@@ -35,18 +36,26 @@ pub(super) fn router() -> Router<App> {
 #[template(path = "signin/sign_in.html")]
 struct SignInPage<'a> {
     frame: Frame,
-    email: &'a str,
+    form: FilledForm,
     next: &'a str,
-    error_text: &'static str,
 }
+
+const FIELDS: &[Field] = &[fields::NEXT, fields::EMAIL, fields::PASSWORD];
 
 #[derive(Template)]
 #[template(path = "signin/code.html")]
-struct CodePage<'a> {
+struct CodePage {
     frame: Frame,
-    next: &'a str,
-    error_text: &'static str,
+    form: FilledForm,
 }
+
+const CODE_FIELDS: &[Field] = &[
+    fields::NEXT,
+    fields::CODE
+        .hint("Lost your phone? Enter one of your recovery codes.")
+        .attributes("autocapitalize=none spellcheck=false")
+        .focused(),
+];
 
 async fn show_form(guest: Guest) -> PageResult {
     let query = query(&guest);
@@ -54,20 +63,16 @@ async fn show_form(guest: Guest) -> PageResult {
     match &guest.visit {
         Some(visit) if visit.pending => Ok(see_other(&code_url(next))),
         Some(_) => Ok(see_other(next)),
-        None => Ok(sign_in_page(&guest, StatusCode::OK, "", next, "")?),
+        None => Ok(sign_in_page(&guest, "", next, "")?),
     }
 }
 
-fn sign_in_page(
-    guest: &Guest,
-    status: StatusCode,
-    email: &str,
-    next: &str,
-    error_text: &'static str,
-) -> Result<Response> {
+fn sign_in_page(guest: &Guest, email: &str, next: &str, error: &'static str) -> Result<Response> {
     let frame = guest.frame("Sign in").flash(flash(guest));
-    let page = SignInPage { frame, email, next, error_text };
-    Ok(guest.with_cookie(page::html(status, &page)?))
+    let form = FilledForm::empty(FIELDS).with("email", email).with("next", next);
+    let form = form.with_error("password", error);
+    let page = SignInPage { frame, form, next };
+    Ok(guest.with_cookie(page::html(page.form.status(), &page)?))
 }
 
 fn code_url(next: &str) -> String {
@@ -89,9 +94,8 @@ async fn submit(GuestForm { guest, form }: GuestForm) -> PageResult {
     };
     let (Some(user), Some((session, token))) = (&user, signed_in_session) else {
         audit_failure(&guest, user.as_ref(), &attempt, "password");
-        let error_text = "The email address or password is incorrect.";
-        let status = StatusCode::UNPROCESSABLE_ENTITY;
-        return Ok(sign_in_page(&guest, status, email, next, error_text)?);
+        let error = "The email address or password is incorrect.";
+        return Ok(sign_in_page(&guest, email, next, error)?);
     };
     if session.pending {
         return Ok(set_session_cookie(see_other(&code_url(next)), &token));
@@ -140,20 +144,16 @@ async fn show_code_form(guest: Guest) -> PageResult {
     let query = query(&guest);
     let next = safe_redirect_path(query.text("next"));
     match &guest.visit {
-        Some(visit) if visit.pending => Ok(code_page(&guest, StatusCode::OK, next, "")?),
+        Some(visit) if visit.pending => Ok(code_page(&guest, next, "")?),
         Some(_) => Ok(see_other(next)),
         None => Ok(see_other("/sign-in")),
     }
 }
 
-fn code_page(
-    guest: &Guest,
-    status: StatusCode,
-    next: &str,
-    error_text: &'static str,
-) -> Result<Response> {
-    let page = CodePage { frame: guest.frame("Enter your code"), next, error_text };
-    page::html(status, &page)
+fn code_page(guest: &Guest, next: &str, error: &'static str) -> Result<Response> {
+    let form = FilledForm::empty(CODE_FIELDS).with("next", next).with_error("code", error);
+    let page = CodePage { frame: guest.frame("Enter your code"), form };
+    page::html(page.form.status(), &page)
 }
 
 async fn submit_code(GuestForm { guest, form }: GuestForm) -> PageResult {
@@ -177,8 +177,8 @@ async fn submit_code(GuestForm { guest, form }: GuestForm) -> PageResult {
         if count_wrong_code(&guest, &visit).await? {
             return Ok(clear_session_cookie(see_other("/sign-in?done=codes")));
         }
-        let error_text = "This code is incorrect or was already used. Wait for the next code.";
-        return Ok(code_page(&guest, StatusCode::UNPROCESSABLE_ENTITY, next, error_text)?);
+        let error = "This code is incorrect or was already used. Wait for the next code.";
+        return Ok(code_page(&guest, next, error)?);
     };
     complete_sign_in(&guest, &user, method).await?;
     if method == Method::RecoveryCode {

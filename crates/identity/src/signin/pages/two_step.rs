@@ -12,12 +12,15 @@ use serde_json::json;
 use store::{Reader, Tx};
 
 use super::account::{current_user, needs_email_confirmation};
+use super::fields;
 use super::{attempt, audit, audit_failure, email_user, flash, uncount_attempt};
 use crate::accounts::permissions::OwnAccount;
 use crate::error::{Code, Error, Result};
 use crate::signin::throttle::{self, Factor};
 use crate::signin::two_step::{self, Seed, State};
 use crate::web::app::App;
+use crate::web::confirm::ConfirmPage;
+use crate::web::form::{Field, FilledForm};
 use crate::web::page::{self, Frame, Section};
 use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other, url_encode};
 
@@ -48,8 +51,11 @@ struct SetUpPage {
     frame: Frame,
     key: String,
     qr_code: QrCodeImage,
-    error_text: &'static str,
+    form: FilledForm,
 }
+
+const CODE_FIELDS: &[Field] =
+    &[fields::CODE.label("Code from the app").attributes("inputmode=numeric maxlength=7")];
 
 #[derive(Template)]
 #[template(path = "account/two_step_codes.html")]
@@ -58,12 +64,6 @@ struct CodesPage {
     codes: Vec<String>,
     /// Whether two-step sign-in was just turned on.
     just_turned_on: bool,
-}
-
-#[derive(Template)]
-#[template(path = "account/two_step_off.html")]
-struct TurnOffPage {
-    frame: Frame,
 }
 
 async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
@@ -97,10 +97,8 @@ async fn seed(visitor: &Visitor<OwnAccount>) -> Result<Seed> {
 fn set_up_page(
     visitor: &Visitor<OwnAccount>,
     seed: &Seed,
-    error_text: &'static str,
+    error: &'static str,
 ) -> Result<Response> {
-    let status =
-        if error_text.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     let (key, issuer) = (seed.text(), format!("Touchline {}", visitor.app().base_url.host()));
     let percent_encoded = |text: &str| url_encode(text).replace('+', "%20");
     let uri = format!(
@@ -111,9 +109,9 @@ fn set_up_page(
     );
     let groups: Vec<_> = key.as_bytes().chunks(4).map(String::from_utf8_lossy).collect();
     let frame = visitor.frame("Set up two-step sign-in", Section::TwoStep);
-    let page =
-        SetUpPage { frame, key: groups.join(" "), qr_code: qr_code_image(&uri)?, error_text };
-    page::html(status, &page)
+    let form = FilledForm::empty(CODE_FIELDS).with_error("code", error);
+    let page = SetUpPage { frame, key: groups.join(" "), qr_code: qr_code_image(&uri)?, form };
+    page::html(page.form.status(), &page)
 }
 
 /// A QR code as an SVG path.
@@ -193,7 +191,12 @@ async fn regenerate_codes(VisitorForm { visitor, .. }: VisitorForm<OwnAccount>) 
 async fn show_turn_off(visitor: Visitor<OwnAccount>) -> PageResult {
     visitor.require_recent_authentication(OFF)?;
     let frame = visitor.guest.frame("Turn off two-step sign-in?");
-    Ok(page::html(StatusCode::OK, &TurnOffPage { frame })?)
+    ConfirmPage::new(frame, "Turn off", PAGE)
+        .effect("Your password alone will be enough to sign in.")
+        .effect("Your recovery codes will stop working.")
+        .effect("If this server sends emails, you will get an email about the change.")
+        .back_label("Keep it on")
+        .respond()
 }
 
 async fn turn_off(VisitorForm { visitor, .. }: VisitorForm<OwnAccount>) -> PageResult {

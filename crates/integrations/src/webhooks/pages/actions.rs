@@ -1,38 +1,22 @@
 //! Actions on a webhook, some with a confirmation page: test, rotate the secret, turn off, turn on, delete.
 
-use askama::Template;
 use axum::response::Response;
-use http::StatusCode;
 use store::{Reader, Tx};
 
 use super::form::show_secret;
-use super::{LIST, PostedForm, WebhookAdmin, display, edit_context, render, webhook_path};
+use super::{LIST, PostedForm, WebhookAdmin, display, edit_context, webhook_path};
 use crate::error::Code;
 use crate::ids::WebhookId;
 use crate::if_match::IfMatch;
+use crate::web::confirm::ConfirmPage;
 use crate::web::form_dedup::{Submission, new_nonce, parse_nonce, submit_once};
-use crate::web::page::{Frame, Section};
+use crate::web::page::Section;
 use crate::web::path::PathParams;
+use crate::web::sentence::Sentence;
 use crate::web::visitor::{PageResult, see_other};
 use crate::webhooks::access::Manager;
 use crate::webhooks::webhook::{self, Status, Webhook};
 use crate::webhooks::{actions, edit, summary};
-
-/// A confirmation page that says what an action will do.
-#[derive(Template)]
-#[template(path = "webhooks/confirm.html")]
-struct ConfirmPage {
-    frame: Frame,
-    url: String,
-    /// The rest of the sentence that starts with the URL.
-    lead: &'static str,
-    effects: Vec<String>,
-    /// Whether the action is destructive.
-    danger: bool,
-    button: &'static str,
-    nonce: String,
-    cancel_href: String,
-}
 
 async fn find_webhook(visitor: &WebhookAdmin, id: WebhookId) -> PageResult<Webhook> {
     Ok(visitor.read(move |db| webhook::find(db, id)).await?)
@@ -52,21 +36,18 @@ pub(super) async fn confirm_rotate(
 ) -> PageResult<Response> {
     let webhook = find_webhook(&visitor, id).await?;
     visitor.require_recent_authentication(&format!("{}/rotate", webhook_path(&webhook)))?;
-    let page = ConfirmPage {
-        frame: visitor.frame("Rotate the secret?", Section::Webhooks),
-        url: display::short_url(&webhook.url),
-        lead: "will get a new secret.",
-        effects: vec![
-            "For 24 hours, requests are signed with both secrets. Update the receiver within that time.".to_owned(),
-            "After that, the current secret is no longer used.".to_owned(),
-            "If you have already rotated the secret in the last 24 hours, the older secret is also used until its own 24 hours are over.".to_owned(),
-        ],
-        danger: false,
-        button: "Rotate secret",
-        nonce: new_nonce(visitor.app()),
-        cancel_href: webhook_path(&webhook),
-    };
-    render(StatusCode::OK, &page)
+    ConfirmPage::new(
+        visitor.frame("Rotate the secret?", Section::Webhooks),
+        "Rotate secret",
+        webhook_path(&webhook),
+    )
+    .harmless()
+    .lead(Sentence::new("{url} will get a new secret.").name("url", &display::short_url(&webhook.url)))
+    .effect("For 24 hours, requests are signed with both secrets. Update the receiver within that time.")
+    .effect("After that, the current secret is no longer used.")
+    .effect("If you have already rotated the secret in the last 24 hours, the older secret is also used until its own 24 hours are over.")
+    .nonce(new_nonce(visitor.app()))
+    .respond()
 }
 
 pub(super) async fn rotate(
@@ -101,21 +82,17 @@ pub(super) async fn confirm_off(
     if webhook.status == Status::Disabled {
         return Ok(see_other(&webhook_path(&webhook)));
     }
-    let page = ConfirmPage {
-        frame: visitor.frame("Turn off this webhook?", Section::Webhooks),
-        url: display::short_url(&webhook.url),
-        lead: "will receive nothing until it is turned on again.",
-        effects: vec![
-            "New notifications are stored in the club’s log for a limited time.".to_owned(),
-            "When you turn it on again, you can choose to send the missed notifications."
-                .to_owned(),
-        ],
-        danger: false,
-        button: "Turn off",
-        nonce: String::new(),
-        cancel_href: webhook_path(&webhook),
-    };
-    render(StatusCode::OK, &page)
+    let lead = Sentence::new("{url} will receive nothing until it is turned on again.");
+    ConfirmPage::new(
+        visitor.frame("Turn off this webhook?", Section::Webhooks),
+        "Turn off",
+        webhook_path(&webhook),
+    )
+    .harmless()
+    .lead(lead.name("url", &display::short_url(&webhook.url)))
+    .effect("New notifications are stored in the club’s log for a limited time.")
+    .effect("When you turn it on again, you can choose to send the missed notifications.")
+    .respond()
 }
 
 pub(super) async fn turn_off(
@@ -155,26 +132,21 @@ pub(super) async fn confirm_delete(
     let (webhook, undelivered) = visitor.read(read).await?;
     visitor.require_recent_authentication(&format!("{}/delete", webhook_path(&webhook)))?;
     let pending = match undelivered.pending {
-        0 => "Nothing more will be sent to it.".to_owned(),
-        1 => "1 pending delivery will not be sent.".to_owned(),
-        count => format!("{count} pending deliveries will not be sent."),
+        0 => Sentence::new("Nothing more will be sent to it."),
+        1 => Sentence::new("1 pending delivery will not be sent."),
+        count => Sentence::new("{count} pending deliveries will not be sent.").word("count", count),
     };
-    let page = ConfirmPage {
-        frame: visitor.frame("Delete this webhook?", Section::Webhooks),
-        url: display::short_url(&webhook.url),
-        lead: "will no longer receive notifications.",
-        effects: vec![
-            pending,
-            "Its delivery history will be deleted too.".to_owned(),
-            "You cannot undo this. To stop the webhook for a while, turn it off instead."
-                .to_owned(),
-        ],
-        danger: true,
-        button: "Delete webhook",
-        nonce: String::new(),
-        cancel_href: webhook_path(&webhook),
-    };
-    render(StatusCode::OK, &page)
+    let lead = Sentence::new("{url} will no longer receive notifications.");
+    ConfirmPage::new(
+        visitor.frame("Delete this webhook?", Section::Webhooks),
+        "Delete webhook",
+        webhook_path(&webhook),
+    )
+    .lead(lead.name("url", &display::short_url(&webhook.url)))
+    .effect(pending)
+    .effect("Its delivery history will be deleted too.")
+    .effect("You cannot undo this. To stop the webhook for a while, turn it off instead.")
+    .respond()
 }
 
 pub(super) async fn delete(

@@ -2,15 +2,14 @@
 
 use askama::Template;
 use axum::response::Response;
-use http::StatusCode;
-use kit::{LocalTime, Timestamp, Zone};
+use kit::{Timestamp, Zone};
 use store::{Reader, Tx};
 
 use super::{PostedForm, WebhookAdmin, display, render, webhook_path};
 use crate::accounts::account;
-use crate::error::{Code, Result};
+use crate::error::Result;
 use crate::ids::WebhookId;
-use crate::web::form::{Faults, Form};
+use crate::web::form::{Choice, Faults, Field, FilledForm};
 use crate::web::page::{Frame, Section};
 use crate::web::path::PathParams;
 use crate::web::visitor::{PageResult, see_other};
@@ -21,95 +20,86 @@ use crate::webhooks::webhook::{self, Status, Webhook};
 
 const START_AFTER_END: &str = "The start must not be after the end.";
 
-/// The values of the form.
-#[derive(Debug, Default)]
-struct FormInput {
-    what: String,
-    from: String,
-    to: String,
-    first: String,
-    last: String,
-    missed: bool,
-}
+const WRONG_OPTION: &str = "Clear this field, or choose the option it belongs to.";
+const NOT_POSITIVE: &str = "Enter a number that is 1 or more.";
 
-impl FormInput {
-    fn read(form: &Form) -> Self {
-        let text = |name: &str| form.text(name).to_owned();
-        Self {
-            what: text("what"),
-            from: text("from"),
-            to: text("to"),
-            first: text("first"),
-            last: text("last"),
-            missed: form.is_checked("missed"),
-        }
-    }
+const FIELDS: &[Field] = &[
+    Field::radio(
+        "what",
+        "What to send again",
+        &[
+            Choice::new("failed", "Failed deliveries")
+                .about("From the first failed delivery to the last."),
+            Choice::new("time", "A time range").about("Notifications from a period of time."),
+            Choice::new("numbers", "Sequence numbers")
+                .about("From one sequence number to another."),
+        ],
+    )
+    .required("Choose what to send again."),
+    Field::level_pair(
+        "A time range",
+        &[
+            Field::local_time("from", "From").required("").or_reject(WRONG_OPTION),
+            Field::local_time("to", "Until").hint("Leave empty for now").or_reject(WRONG_OPTION),
+        ],
+    )
+    .hide_label()
+    .hint("In the club’s time zone, {zone}.")
+    .when("what", &["time"]),
+    Field::level_pair(
+        "Sequence numbers",
+        &[
+            Field::number_from("first", "First number", (1, i64::MAX), NOT_POSITIVE)
+                .required("")
+                .or_reject(WRONG_OPTION)
+                .attributes("maxlength=18"),
+            Field::number_from("last", "Last number", (1, i64::MAX), NOT_POSITIVE)
+                .hint("Leave empty for the newest")
+                .or_reject(WRONG_OPTION)
+                .attributes("maxlength=18"),
+        ],
+    )
+    .hide_label()
+    .when("what", &["numbers"]),
+    Field::check(
+        "missed",
+        "Skip successful deliveries",
+        "Send only notifications that the receiver has not accepted yet.",
+    )
+    .when("what", &["time", "numbers"]),
+];
 
-    fn is_selected(&self, what: &str) -> bool {
-        self.what == what
-    }
-
-    /// Validates the form. Returns the part of the log, and whether to skip successful deliveries.
-    fn range(
-        &self,
-        undelivered: &Undelivered,
-        zone: &Zone,
-        now: Timestamp,
-    ) -> std::result::Result<(ReplayRange, bool), Faults> {
-        let mut faults = Faults::default();
-        let wrong_option = "Clear this field, or choose the option it belongs to.";
-        if self.what != "time" && !(self.from.is_empty() && self.to.is_empty()) {
-            faults.add("from", wrong_option);
+/// The part of the log, and whether to skip successful deliveries. `None` after adding errors to the form.
+fn range(
+    form: &mut FilledForm,
+    undelivered: &Undelivered,
+    now: Timestamp,
+) -> Option<(ReplayRange, bool)> {
+    let body = form.body();
+    let missed = form.is_checked("missed");
+    let range = match form.text("what") {
+        "failed" => {
+            let range = undelivered.failed_range;
+            if range.is_none() {
+                form.faults.add("what", "No deliveries have failed.");
+            }
+            range.map(|(first, last)| (ReplayRange::Sequences(first, last), true))
         }
-        if self.what != "numbers" && !(self.first.is_empty() && self.last.is_empty()) {
-            faults.add("first", wrong_option);
+        "time" => {
+            let time = |name: &str| body[name].as_str().and_then(|text| text.parse().ok());
+            let (from, to) = (time("from"), time("to"));
+            let error = if to.is_some() { START_AFTER_END } else { "This time is in the future." };
+            let range = check_order(from.zip(to.or(Some(now))), ("from", error), &mut form.faults);
+            range.map(|(from, to)| (ReplayRange::Time(from, to), missed))
         }
-        let range = match self.what.as_str() {
-            "failed" => {
-                let range = undelivered
-                    .failed_range
-                    .map(|(first, last)| ReplayRange::Sequences(first, last));
-                if range.is_none() {
-                    faults.add("what", "No deliveries have failed.");
-                }
-                range.map(|range| (range, true))
-            }
-            "time" => {
-                let from = parse_local_time(&self.from, zone);
-                let to =
-                    if self.to.is_empty() { Some(now) } else { parse_local_time(&self.to, zone) };
-                for (name, time) in [("from", from), ("to", to)] {
-                    if time.is_none() {
-                        faults.add(name, "Enter a date and time, for example 2026-09-05T18:30.");
-                    }
-                }
-                let error = if self.to.is_empty() {
-                    "This time is in the future."
-                } else {
-                    START_AFTER_END
-                };
-                let range = check_order(from.zip(to), ("from", error), &mut faults);
-                range.map(|(from, to)| (ReplayRange::Time(from, to), self.missed))
-            }
-            "numbers" => {
-                let number = |text: &str| text.parse().ok().filter(|number| *number > 0);
-                let first: Option<i64> = number(&self.first);
-                let last = if self.last.is_empty() { Some(i64::MAX) } else { number(&self.last) };
-                for (name, sequence) in [("first", first), ("last", last)] {
-                    if sequence.is_none() {
-                        faults.add(name, "Enter a number that is 1 or more.");
-                    }
-                }
-                let range = check_order(first.zip(last), ("first", START_AFTER_END), &mut faults);
-                range.map(|(first, last)| (ReplayRange::Sequences(first, last), self.missed))
-            }
-            _ => {
-                faults.add("what", "Choose what to send again.");
-                None
-            }
-        };
-        range.filter(|_| faults.is_empty()).ok_or(faults)
-    }
+        _ => {
+            let (first, last) = (body["first"].as_i64(), body["last"].as_i64());
+            let range = first.zip(last.or(Some(i64::MAX)));
+            let range = check_order(range, ("first", START_AFTER_END), &mut form.faults);
+            range.map(|(first, last)| (ReplayRange::Sequences(first, last), missed))
+        }
+    };
+    range.filter(|_| form.faults.is_empty())
 }
 
 /// Adds an error to a field if the start of a range is after its end.
@@ -125,26 +115,18 @@ fn check_order<T: Ord>(
     range.filter(|_| !is_reversed)
 }
 
-/// Parses a local time in the club's time zone.
-fn parse_local_time(text: &str, zone: &Zone) -> Option<Timestamp> {
-    let local: LocalTime = text.parse().ok()?;
-    zone.resolve(local)
-}
-
 #[derive(Template)]
 #[template(path = "webhooks/replay.html")]
 struct ReplayPage {
     frame: Frame,
     url: String,
     webhook_href: String,
-    input: FormInput,
-    faults: Faults,
+    form: FilledForm,
     undelivered: Undelivered,
     /// The webhook's position in the log, and the oldest sequence number of the log.
     position: i64,
     oldest: i64,
     is_enabled: bool,
-    zone_name: String,
 }
 
 /// What the page needs from the database.
@@ -170,31 +152,23 @@ pub(super) async fn replay_page(
 ) -> PageResult<Response> {
     let data = visitor.read(move |db| load(db, id)).await?;
     let what = if data.undelivered.failed_range.is_some() { "failed" } else { "time" };
-    let input = FormInput { what: what.to_owned(), ..FormInput::default() };
-    show_form(&visitor, data, input, Faults::default())
+    let form = FilledForm::empty(FIELDS).with("what", what);
+    show_form(&visitor, data, form)
 }
 
-fn show_form(
-    visitor: &WebhookAdmin,
-    data: PageData,
-    input: FormInput,
-    faults: Faults,
-) -> PageResult<Response> {
+fn show_form(visitor: &WebhookAdmin, data: PageData, form: FilledForm) -> PageResult<Response> {
     let PageData { webhook, undelivered, oldest, zone } = data;
-    let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     let page = ReplayPage {
         frame: visitor.frame("Replay", Section::Webhooks),
         url: display::short_url(&webhook.url),
         webhook_href: webhook_path(&webhook),
-        input,
-        faults,
+        form: form.zone(&zone),
         undelivered,
         position: webhook.position,
         oldest,
         is_enabled: webhook.status == Status::Enabled,
-        zone_name: zone.name().to_owned(),
     };
-    render(status, &page)
+    render(page.form.status(), &page)
 }
 
 pub(super) async fn replay(
@@ -202,31 +176,21 @@ pub(super) async fn replay(
     PostedForm { visitor, form }: PostedForm,
 ) -> PageResult<Response> {
     let data = visitor.read(move |db| load(db, id)).await?;
-    let input = FormInput::read(&form);
-    let now = visitor.app().clock.now();
-    let (range, missed) = match input.range(&data.undelivered, &data.zone, now) {
-        Ok(range) => range,
-        Err(faults) => return show_form(&visitor, data, input, faults),
-    };
-    let replay =
-        move |tx: &Tx<'_>| actions::replay(tx, &Manager::unrestricted(), id, range, missed);
-    match visitor.write(replay).await {
-        Ok(_) => Ok(see_other(&format!("{}?done=replay", webhook_path(&data.webhook)))),
-        Err(error)
-            if matches!(
-                error.code,
-                Code::ValidationFailed | Code::Gone | Code::Conflict | Code::InvalidState
-            ) =>
-        {
-            show_form(&visitor, data, input, Faults::from(&error))
+    let mut form = FilledForm::submitted(FIELDS, &form).zone(&data.zone);
+    if let Some((range, missed)) = range(&mut form, &data.undelivered, visitor.app().clock.now()) {
+        let replay =
+            move |tx: &Tx<'_>| actions::replay(tx, &Manager::unrestricted(), id, range, missed);
+        if form.accept(visitor.write(replay).await)?.is_some() {
+            return Ok(see_other(&format!("{}?done=replay", webhook_path(&data.webhook))));
         }
-        Err(error) => Err(error.into()),
     }
+    show_form(&visitor, data, form)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::web::form::Form;
 
     #[test]
     fn the_form_selects_a_part_of_the_log() {
@@ -234,12 +198,14 @@ mod tests {
         let zone: Zone = "Europe/Lisbon".parse().unwrap();
         let now: Timestamp = "2026-09-05T10:00:00Z".parse().unwrap();
         let read = |query: &str| {
-            FormInput::read(&Form::parse(query.as_bytes()).unwrap()).range(&undelivered, &zone, now)
+            let form = Form::parse(query.as_bytes()).unwrap();
+            let mut form = FilledForm::submitted(FIELDS, &form).zone(&zone);
+            range(&mut form, &undelivered, now)
         };
-        assert!(matches!(read("what=failed"), Ok((ReplayRange::Sequences(7, 9), true))));
+        assert!(matches!(read("what=failed"), Some((ReplayRange::Sequences(7, 9), true))));
         assert!(matches!(
             read("what=numbers&first=3"),
-            Ok((ReplayRange::Sequences(3, i64::MAX), false))
+            Some((ReplayRange::Sequences(3, i64::MAX), false))
         ));
         let time = read("what=time&from=2026-09-05T10:00&missed=yes").unwrap();
         assert!(matches!(time, (ReplayRange::Time(from, to), true) if from < now && to == now));
@@ -252,7 +218,7 @@ mod tests {
             "what=time&from=2026-09-05T10:00&to=2026-09-05T09:59",
             "what=time&from=now",
         ] {
-            assert!(read(invalid).is_err(), "{invalid}");
+            assert!(read(invalid).is_none(), "{invalid}");
         }
     }
 }

@@ -1,36 +1,22 @@
 //! Actions on an app that need a recent sign-in: secrets, revoking access, disabling and enabling.
 
-use askama::Template;
 use axum::response::Response;
-use http::StatusCode;
 use store::Tx;
 
 use super::apps_form::show_secret;
-use super::shared::{Admin, show};
+use super::shared::Admin;
 use crate::accounts::permissions::AdminArea;
 use crate::error::Error;
 use crate::ids::{AppId, ClientSecretId};
 use crate::oauth::app;
 use crate::oauth::{grant, secret};
+use crate::web::confirm::ConfirmPage;
+use crate::web::filters::counted_text as counted;
 use crate::web::form_dedup::{Submission, parse_nonce, submit_once};
-use crate::web::page::{Frame, Section};
+use crate::web::page::Section;
 use crate::web::path::PathParams;
+use crate::web::sentence::Sentence;
 use crate::web::visitor::{PageResult, VisitorForm, see_other};
-
-/// A confirmation page that lists the consequences of an action.
-#[derive(Template)]
-#[template(path = "admin/apps_confirm.html")]
-struct ConfirmPage {
-    frame: Frame,
-    name: String,
-    /// The text before and after the app's name.
-    lead: (&'static str, &'static str),
-    consequences: Vec<String>,
-    /// How many people the action affects, if it affects people.
-    users: Option<i64>,
-    button: &'static str,
-    back: String,
-}
 
 pub(super) async fn add_secret(
     PathParams(id): PathParams<AppId>,
@@ -63,20 +49,19 @@ pub(super) async fn confirm_revoke_secret(
         1 => "It is the only secret. The app cannot get or renew access until you add another.",
         _ => "The other secret keeps working.",
     };
-    let page = ConfirmPage {
-        frame: visitor.frame("Revoke this secret?", Section::OauthApps),
-        name: app.name,
-        lead: ("A secret of", "stops working at once."),
-        consequences: vec![
-            format!("The secret that ends in {} no longer works.", revoked.hint),
-            others.to_owned(),
-            "You cannot undo this. You can add a new secret at any time.".to_owned(),
-        ],
-        users: None,
-        button: "Revoke secret",
-        back: format!("/admin/apps/{id}"),
-    };
-    show(StatusCode::OK, &page)
+    ConfirmPage::new(
+        visitor.frame("Revoke this secret?", Section::OauthApps),
+        "Revoke secret",
+        format!("/admin/apps/{id}"),
+    )
+    .lead(Sentence::new("A secret of “{name}” stops working at once.").name("name", &app.name))
+    .effect(
+        Sentence::new("The secret that ends in {hint} no longer works.")
+            .word("hint", &revoked.hint),
+    )
+    .effect(others)
+    .effect("You cannot undo this. You can add a new secret at any time.")
+    .respond()
 }
 
 pub(super) async fn revoke_secret(
@@ -95,19 +80,23 @@ pub(super) async fn confirm_revoke_all(
     let read = move |db: &store::Reader<'_>| Ok((app::find(db, id)?, grant::count_users(db, id)?));
     let (app, users) = visitor.read(read).await?;
     visitor.require_recent_authentication(&format!("/admin/apps/{id}/revoke-all"))?;
-    let page = ConfirmPage {
-        frame: visitor.frame("Revoke everyone’s access?", Section::OauthApps),
-        name: app.name,
-        lead: ("", "can no longer act for anyone."),
-        consequences: vec![
-            "Every token it holds stops working at once.".to_owned(),
-            "People can allow it again at any time.".to_owned(),
-        ],
-        users: Some(users),
-        button: "Revoke all access",
-        back: format!("/admin/apps/{id}"),
-    };
-    show(StatusCode::OK, &page)
+    ConfirmPage::new(
+        visitor.frame("Revoke everyone’s access?", Section::OauthApps),
+        "Revoke all access",
+        format!("/admin/apps/{id}"),
+    )
+    .lead(Sentence::new("“{name}” can no longer act for anyone.").name("name", &app.name))
+    .effect("Every token it holds stops working at once.")
+    .effect("People can allow it again at any time.")
+    .effect(affected_users(id, users))
+    .respond()
+}
+
+/// How many people the action affects.
+fn affected_users(id: AppId, users: i64) -> Sentence {
+    let people = counted(users, "person", "people");
+    let sentence = Sentence::new("The app currently acts for {people}.");
+    sentence.link("people", &format!("/admin/apps/{id}/users"), &people)
 }
 
 pub(super) async fn revoke_all(
@@ -130,20 +119,17 @@ pub(super) async fn confirm_disable(
     let read = move |db: &store::Reader<'_>| Ok((app::find(db, id)?, grant::count_users(db, id)?));
     let (app, users) = visitor.read(read).await?;
     visitor.require_recent_authentication(&format!("/admin/apps/{id}/disable"))?;
-    let page = ConfirmPage {
-        frame: visitor.frame("Disable this app?", Section::OauthApps),
-        name: app.name,
-        lead: ("", "stops working at once."),
-        consequences: vec![
-            "Every token it holds stops working at once.".to_owned(),
-            "Nobody can give it access while it is disabled.".to_owned(),
-            "You can enable it again. People must then allow it again.".to_owned(),
-        ],
-        users: Some(users),
-        button: "Disable app",
-        back: format!("/admin/apps/{id}"),
-    };
-    show(StatusCode::OK, &page)
+    ConfirmPage::new(
+        visitor.frame("Disable this app?", Section::OauthApps),
+        "Disable app",
+        format!("/admin/apps/{id}"),
+    )
+    .lead(Sentence::new("“{name}” stops working at once.").name("name", &app.name))
+    .effect("Every token it holds stops working at once.")
+    .effect("Nobody can give it access while it is disabled.")
+    .effect("You can enable it again. People must then allow it again.")
+    .effect(affected_users(id, users))
+    .respond()
 }
 
 pub(super) async fn disable(

@@ -15,7 +15,7 @@ use super::members::{FLASH_MESSAGES, MEMBERS};
 use crate::accounts::account;
 use crate::accounts::permissions::AdminArea;
 use crate::accounts::user::Role;
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use crate::ids::{InvitationId, PersonId, TeamId};
 use crate::joining::claim_list;
 use crate::joining::invitation::{self, Invitation, NewInvitation, Relation};
@@ -25,7 +25,7 @@ use crate::paging::Order;
 use crate::roster::person;
 use crate::smtp::direct::DirectEmail;
 use crate::web::app::App;
-use crate::web::form::{Faults, Form};
+use crate::web::form::{Choice, Field, FilledForm};
 use crate::web::page::{self, Frame, Section};
 use crate::web::path::PathParams;
 use crate::web::row_page::{ListRequest, RowPage};
@@ -46,96 +46,86 @@ pub(super) fn router() -> Router<App> {
         .route("/admin/members/link", post(create_team_link))
 }
 
-/// The form as submitted.
-#[derive(Debug, Default)]
-struct InviteForm {
-    email: String,
-    role: String,
-    relation: String,
-    person: String,
-}
+const FIELDS: &[Field] = &[
+    Field::email("email", "Email").required("Enter an email address."),
+    Field::select("role", "Role", &[])
+        .hint("Members see only the teams they are on.")
+        .required("Choose a role."),
+    Field::select(
+        "relation",
+        "Place on the roster",
+        &[
+            Choice::new("", "Not on a roster"),
+            Choice::new("guardian", "Parent or guardian of a person on the roster"),
+            Choice::new("self", "Person on the roster"),
+        ],
+    )
+    .hint("Is this person on a roster, or the parent of somebody on a roster?"),
+    Field::select("person", "Person", &[Choice::new("", "Choose")])
+        .required("Choose a person on the roster.")
+        .when("relation", &["guardian", "self"])
+        .or_reject(
+            "Choose “Parent or guardian of a person on the roster” or “Person on the roster”.",
+        ),
+];
 
-impl InviteForm {
-    fn from_form(form: &Form) -> Self {
-        let text = |name: &str| form.text(name).to_owned();
-        Self {
-            email: text("email"),
-            role: text("role"),
-            relation: text("relation"),
-            person: text("person"),
-        }
+/// The invitation; `None` after adding errors to the form.
+fn to_invitation(form: &mut FilledForm) -> Option<NewInvitation> {
+    let body = form.body();
+    let role = body["role"].as_str().and_then(Role::parse);
+    let relation = body["relation"].as_str().and_then(Relation::parse);
+    let person: Option<PersonId> = body["person"].as_str().and_then(|id| id.parse().ok());
+    if role.is_none() {
+        form.faults.add("role", "Choose a role.");
     }
-
-    /// Validates the form.
-    fn validate(&self) -> Result<NewInvitation> {
-        let invalid =
-            |pointer, detail: &'static str| Error::new(Code::ValidationFailed, detail).at(pointer);
-        let role = Role::parse(&self.role).ok_or_else(|| invalid("/role", "Choose a role."))?;
-        let person: Option<PersonId> = match self.person.as_str() {
-            "" => None,
-            text => Some(text.parse().map_err(|_| invalid("/person", "Choose a person."))?),
-        };
-        let relation = Relation::parse(&self.relation).filter(|r| *r != Relation::Coach);
-        let relation_to = match (relation, person) {
-            (None, None) => None,
-            (None, Some(_)) => {
-                return Err(invalid(
-                    "/person",
-                    "Choose “Parent or guardian of a person on the roster” or “Person on the roster”.",
-                ));
-            }
-            (Some(_), None) => return Err(invalid("/person", "Choose a person on the roster.")),
-            (Some(relation), Some(person)) => Some((relation, person)),
-        };
-        Ok(NewInvitation { email: self.email.clone(), role, relation_to })
+    if relation.is_some() && person.is_none() {
+        form.faults.add("person", "Choose a person.");
     }
+    let (email, relation_to) = (form.text("email").to_owned(), relation.zip(person));
+    Some(NewInvitation { email, role: role?, relation_to }).filter(|_| form.faults.is_empty())
 }
 
 #[derive(Template)]
 #[template(path = "admin/members_invite.html")]
 struct InvitePage {
     frame: Frame,
-    form: InviteForm,
-    roles: Vec<Role>,
-    people: Vec<(PersonId, String)>,
+    form: FilledForm,
     teams: Vec<(TeamId, String)>,
-    faults: Faults,
 }
 
-async fn form_page(visitor: &Visitor<AdminArea>, form: InviteForm, faults: Faults) -> PageResult {
+async fn form_page(visitor: &Visitor<AdminArea>, form: FilledForm) -> PageResult {
     let read =
         |db: &Reader<'_>| Ok((claim_list::people_on_rosters(db)?, claim_list::active_teams(db)?));
     let (people, teams) = visitor.read(read).await?;
+    let form = with_roles(form.options("person", people), visitor);
+    let frame = visitor.frame("Invite", Section::Members);
+    Ok(page::html(form.status(), &InvitePage { frame, form, teams })?)
+}
+
+/// The roles that the visitor can grant.
+fn with_roles(form: FilledForm, visitor: &Visitor<AdminArea>) -> FilledForm {
     let owner = visitor.visit.role == Some(Role::Owner);
     let roles = [Role::Member, Role::Admin, Role::Owner];
-    let roles = roles.into_iter().filter(|role| owner || *role != Role::Owner).collect();
-    let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
-    let frame = visitor.frame("Invite", Section::Members);
-    Ok(page::html(status, &InvitePage { frame, form, roles, people, teams, faults })?)
+    let roles = roles.into_iter().filter(|role| owner || *role != Role::Owner);
+    form.options("role", roles.map(|role| (role.as_str(), role.label())))
 }
 
 async fn show_form(visitor: Visitor<AdminArea>) -> PageResult {
     visitor.require_recent_authentication("/admin/members/invite")?;
-    let form = InviteForm { role: Role::Member.as_str().to_owned(), ..InviteForm::default() };
-    form_page(&visitor, form, Faults::default()).await
+    let form = FilledForm::empty(FIELDS).with("role", Role::Member.as_str());
+    form_page(&visitor, form).await
 }
 
 /// Creates an invitation and shows its link, once.
 async fn invite(posted: VisitorForm<AdminArea>) -> PageResult {
     let VisitorForm { visitor, form } = posted;
     visitor.require_recent_authentication("/admin/members/invite")?;
-    let invite_form = InviteForm::from_form(&form);
+    let mut form = FilledForm::submitted(FIELDS, &form);
+    let Some(new) = to_invitation(&mut form) else { return form_page(&visitor, form).await };
     let by = visitor.visit.user;
-    let created = match invite_form.validate() {
-        Ok(new) => visitor.write(move |tx: &Tx<'_>| invitation::invite(tx, by, new)).await,
-        Err(error) => Err(error),
-    };
-    let (invitation, token) = match created {
-        Ok(created) => created,
-        Err(error) if is_form_error(&error) => {
-            return form_page(&visitor, invite_form, (&error).into()).await;
-        }
-        Err(error) => return Err(error.into()),
+    let created = visitor.write(move |tx: &Tx<'_>| invitation::invite(tx, by, new)).await;
+    let Some((invitation, token)) = form.accept(created)? else {
+        return form_page(&visitor, form).await;
     };
     let mailed = send_invitation_email(&visitor, &invitation, &token).await?;
     let frame = visitor.frame("Invitation", Section::Members);
@@ -169,11 +159,6 @@ async fn send_invitation_email(
     let subject = t!("Join {club}", club);
     app.send_email(&DirectEmail { to_name: String::new(), to_address: email, subject, text });
     Ok(true)
-}
-
-/// Whether the form shows an error, instead of an error page.
-fn is_form_error(error: &Error) -> bool {
-    matches!(error.code, Code::ValidationFailed | Code::Taken | Code::InvalidState)
 }
 
 /// Creates a team's link, which replaces its previous one, and shows it once.

@@ -6,12 +6,11 @@ use axum::response::Response;
 use axum::routing::get;
 use http::StatusCode;
 use kit::secret::ApiKey;
-use kit::string_enum::StringEnum;
 use kit::{Timestamp, Zone};
 use store::{Reader, Tx};
 
-use super::keys_form::{KeyForm, LIFETIMES};
-use super::shared::{Admin, is_owner, show};
+use super::keys_form;
+use super::shared::{Admin, is_owner, show, with_scopes};
 use crate::accounts::account;
 use crate::accounts::api_key::{self, Key, State};
 use crate::accounts::permissions::AdminArea;
@@ -24,14 +23,19 @@ use crate::paging::{Order, Page};
 use crate::rights::{ScopeName, SpaceSeparated, TeamAccess};
 use crate::teams::team::{self, Status, Team, TeamFilter};
 use crate::web::app::App;
-use crate::web::form::{Faults, Form};
+use crate::web::confirm::ConfirmPage;
+use crate::web::filters::{Time, counted_text};
+use crate::web::form::{Field, FilledForm};
 use crate::web::form_dedup::{Submission, new_nonce, parse_nonce, submit_once};
 use crate::web::list::{Cell, Column, FilterBar, List, list_page};
 use crate::web::page::{Frame, Section};
 use crate::web::path::PathParams;
 use crate::web::row_page::{ListRequest, RowPage};
+use crate::web::sentence::Sentence;
 use crate::web::visitor::{PageResult, VisitorForm, see_other};
 
+/// The form to rename a key.
+const RENAMING: &[Field] = &[keys_form::NAME.required("Enter a name.")];
 /// How many teams the form offers.
 const MAX_TEAMS: i64 = 200;
 /// How many names a table cell lists before "and … more".
@@ -177,51 +181,33 @@ async fn list(visitor: Admin) -> PageResult<Response> {
 #[template(path = "admin/keys_new.html")]
 struct NewPage {
     frame: Frame,
-    form: KeyForm,
-    faults: Faults,
-    nonce: String,
-    scopes: Vec<(&'static str, &'static str)>,
-    teams: Vec<Team>,
-    more_teams: bool,
-    lifetimes: [(&'static str, &'static str); 4],
+    form: FilledForm,
+    /// How many teams are listed, if there are more.
+    listed_teams: Option<usize>,
     owner: bool,
-    /// The hint of the address field, which includes the visitor's own address.
-    hint: String,
 }
 
 async fn new(visitor: Admin) -> PageResult<Response> {
     visitor.require_recent_authentication(&visitor.guest.path_and_query)?;
-    let form = KeyForm::read_link(&visitor.guest.query()?);
-    let nonce = new_nonce(visitor.app());
-    show_form(&visitor, form, Faults::default(), nonce, StatusCode::OK).await
+    let form = keys_form::from_link(&visitor.guest.query()?);
+    show_form(&visitor, form.nonce(new_nonce(visitor.app()))).await
 }
 
-async fn show_form(
-    visitor: &Admin,
-    form: KeyForm,
-    faults: Faults,
-    nonce: String,
-    status: StatusCode,
-) -> PageResult<Response> {
+async fn show_form(visitor: &Admin, form: FilledForm) -> PageResult<Response> {
     let mut teams = visitor.read(active_teams).await?;
-    let more_teams = teams.len() > usize::try_from(MAX_TEAMS).unwrap_or(usize::MAX);
-    teams.truncate(usize::try_from(MAX_TEAMS).unwrap_or(usize::MAX));
-    let address = visitor.guest.context.address().to_canonical();
+    let max = usize::try_from(MAX_TEAMS).unwrap_or(usize::MAX);
+    let has_more = teams.len() > max;
+    teams.truncate(max);
     let page = NewPage {
         frame: visitor.frame("New API key", Section::ApiKeys),
-        form,
-        faults,
-        nonce,
-        scopes: ScopeName::ALL.iter().map(|(scope, name)| (*name, scope.description())).collect(),
-        teams,
-        more_teams,
-        lifetimes: LIFETIMES,
+        listed_teams: has_more.then_some(teams.len()),
+        form: with_scopes(form)
+            .word("address", visitor.guest.context.address().to_canonical())
+            .only_if(!teams.is_empty(), "team_ids")
+            .options("team_ids", teams.into_iter().map(|team| (team.id, team.name))),
         owner: is_owner(visitor),
-        hint: format!(
-            "One IP address or network per line, such as 203.0.113.0/24. Leave empty to allow any address. Your address is {address}."
-        ),
     };
-    show(status, &page)
+    show(page.form.status(), &page)
 }
 
 fn active_teams(db: &Reader<'_>) -> Result<Vec<Team>> {
@@ -241,51 +227,38 @@ struct CreatedPage {
 }
 
 async fn create(VisitorForm { visitor, form }: VisitorForm<AdminArea>) -> PageResult<Response> {
-    let (key_form, nonce) = (KeyForm::read(&form), parse_nonce(&form)?);
-    if key_form.everything && !is_owner(&visitor) {
+    let (mut form, nonce) = (keys_form::submitted(&form), parse_nonce(&form)?);
+    let everything = form.is_checked("everything");
+    if everything && !is_owner(&visitor) {
         return Err(owner_required().into());
     }
-    visitor.require_recent_authentication(&key_form.link())?;
-    let new = match key_form.validate(visitor.app().clock.now()) {
-        Ok(new) => new,
-        Err(faults) => return show_faults(&visitor, key_form, faults, nonce.value).await,
+    visitor.require_recent_authentication(&keys_form::link(&form))?;
+    let Some(new) = keys_form::to_key(&mut form, visitor.app().clock.now()) else {
+        return show_form(&visitor, form).await;
     };
-    let (ttl, name) = (visitor.app().config.idempotency_ttl, nonce.clone());
-    let (everything, by) = (key_form.everything, visitor.visit.user);
+    let (ttl, by) = (visitor.app().config.idempotency_ttl, visitor.visit.user);
     let created = visitor.write(move |tx: &Tx<'_>| {
         if everything && user::role_of(tx, by)? != Some(Role::Owner) {
             return Err(owner_required());
         }
-        submit_once(tx, &name, ttl, |tx| {
+        submit_once(tx, &nonce, ttl, |tx| {
             let (key, value) = api_key::create(tx, new)?;
             Ok((key.id.to_string(), (key, value)))
         })
     });
-    match created.await {
-        Ok(Submission::Accepted((key, value))) => show_created(&visitor, key, Some(value)).await,
-        Ok(Submission::Duplicate(id)) => {
+    match form.accept(created.await)? {
+        Some(Submission::Accepted((key, value))) => show_created(&visitor, key, Some(value)).await,
+        Some(Submission::Duplicate(id)) => {
             let id: KeyId = id.parse().map_err(|_| Error::not_found())?;
             let key = visitor.read(move |db| api_key::find(db, id)).await?;
             show_created(&visitor, key, None).await
         }
-        Err(error) if error.code == Code::ValidationFailed => {
-            show_faults(&visitor, key_form, Faults::from(&error), nonce.value).await
-        }
-        Err(error) => Err(error.into()),
+        None => show_form(&visitor, form).await,
     }
 }
 
 fn owner_required() -> Error {
     Error::new(Code::Forbidden, "Only owners of the club can create a key with full access.")
-}
-
-async fn show_faults(
-    visitor: &Admin,
-    key_form: KeyForm,
-    faults: Faults,
-    nonce: String,
-) -> PageResult<Response> {
-    show_form(visitor, key_form, faults, nonce, StatusCode::UNPROCESSABLE_ENTITY).await
 }
 
 async fn show_created(visitor: &Admin, key: Key, value: Option<ApiKey>) -> PageResult<Response> {
@@ -309,24 +282,18 @@ async fn show_created(visitor: &Admin, key: Key, value: Option<ApiKey>) -> PageR
 struct KeyPage {
     frame: Frame,
     key: KeyView,
-    /// The value of the name field, and its errors.
-    name: String,
-    faults: Faults,
+    /// The form with the name.
+    form: FilledForm,
     requests: usage::Count,
     now: Timestamp,
     zone: Zone,
 }
 
 async fn show_key(visitor: Admin, PathParams(id): PathParams<KeyId>) -> PageResult<Response> {
-    render_key(&visitor, id, None, Faults::default()).await
+    render_key(&visitor, id, None).await
 }
 
-async fn render_key(
-    visitor: &Admin,
-    id: KeyId,
-    new_name: Option<String>,
-    faults: Faults,
-) -> PageResult<Response> {
+async fn render_key(visitor: &Admin, id: KeyId, form: Option<FilledForm>) -> PageResult<Response> {
     visitor.app().flush_usage().await;
     let read = move |db: &Reader<'_>| {
         let key = api_key::find(db, id)?;
@@ -334,19 +301,17 @@ async fn render_key(
         Ok((key, names, requests_last_week(db, id)?, account::find(db)?.timezone))
     };
     let (key, names, requests, zone) = visitor.read(read).await?;
-    let status = if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     let now = visitor.app().clock.now();
     let frame = visitor.frame(key.name.clone(), Section::ApiKeys);
     let page = KeyPage {
         frame: frame.flash(visitor.guest.done_flash(&FLASH_MESSAGES)),
-        name: new_name.unwrap_or_else(|| key.name.clone()),
+        form: form.unwrap_or_else(|| FilledForm::empty(RENAMING).with("name", &*key.name)),
         key: KeyView::new(key, &names, now),
-        faults,
         requests,
         now,
         zone,
     };
-    show(status, &page)
+    show(page.form.status(), &page)
 }
 
 /// The number of requests with a key in the last 7 days.
@@ -365,28 +330,13 @@ async fn rename(
     PathParams(id): PathParams<KeyId>,
     VisitorForm { visitor, form }: VisitorForm<AdminArea>,
 ) -> PageResult<Response> {
-    let name = name_field(&form);
-    let new_name = name.clone();
-    match visitor.write(move |tx| api_key::rename(tx, id, &new_name)).await {
-        Ok(_) => Ok(see_other(&format!("/admin/keys/{id}?done=renamed"))),
-        Err(error) if error.code == Code::ValidationFailed => {
-            render_key(&visitor, id, Some(name), Faults::from(&error)).await
-        }
-        Err(error) => Err(error.into()),
+    let mut form = FilledForm::submitted(RENAMING, &form);
+    if let Some(name) = form.body()["name"].as_str().map(str::to_owned)
+        && form.accept(visitor.write(move |tx| api_key::rename(tx, id, &name)).await)?.is_some()
+    {
+        return Ok(see_other(&format!("/admin/keys/{id}?done=renamed")));
     }
-}
-
-fn name_field(form: &Form) -> String {
-    form.text("name").to_owned()
-}
-
-#[derive(Template)]
-#[template(path = "admin/keys_revoke.html")]
-struct RevokePage {
-    frame: Frame,
-    key: Key,
-    requests: usage::Count,
-    now: Timestamp,
+    render_key(&visitor, id, Some(form)).await
 }
 
 async fn confirm_revoke(visitor: Admin, PathParams(id): PathParams<KeyId>) -> PageResult<Response> {
@@ -397,8 +347,28 @@ async fn confirm_revoke(visitor: Admin, PathParams(id): PathParams<KeyId>) -> Pa
         return Ok(see_other(&format!("/admin/keys/{id}")));
     }
     visitor.require_recent_authentication(&format!("/admin/keys/{id}/revoke"))?;
-    let frame = visitor.frame("Revoke this key?", Section::ApiKeys);
-    show(StatusCode::OK, &RevokePage { frame, key, requests, now: visitor.app().clock.now() })
+    let href = format!("/admin/usage?range=7d&credential={id}");
+    let text = counted_text(requests.requests, "request", "requests");
+    let used = match (requests.requests, key.last_used_at) {
+        (0, None) => Sentence::new("It made no requests in the last 7 days."),
+        (0, Some(_)) => {
+            Sentence::new("It made no requests in the last 7 days, the last one {when}.")
+        }
+        (_, None) => Sentence::new("It made {requests} in the last 7 days."),
+        _ => Sentence::new("It made {requests} in the last 7 days, the last one {when}."),
+    };
+    let now = visitor.app().clock.now();
+    let when = key.last_used_at.map(|at| Time::age(at, now).to_string()).unwrap_or_default();
+    ConfirmPage::new(
+        visitor.frame("Revoke this key?", Section::ApiKeys),
+        "Revoke key",
+        format!("/admin/keys/{id}"),
+    )
+    .lead(Sentence::new("The key “{name}” stops working at once.").name("name", &key.name))
+    .effect("Requests with this key are refused.")
+    .effect(used.link("requests", &href, &text).html("when", when))
+    .effect("You cannot undo this. You can create a new key at any time.")
+    .respond()
 }
 
 async fn revoke(

@@ -22,11 +22,13 @@ use crate::paging::Order;
 use crate::roster::confirmations;
 use crate::smtp::direct::DirectEmail;
 use crate::web::app::App;
-use crate::web::form::Faults;
 use crate::web::list::{Cell, Column, FilterBar, List};
+use crate::web::confirm::ConfirmPage;
+use crate::web::form::{Faults, FilledForm};
 use crate::web::page::{self, Frame, Section};
 use crate::web::path::PathParams;
 use crate::web::row_page::{ListRequest, RowPage};
+use crate::web::sentence::Sentence;
 use crate::web::throttle::RateLimit;
 use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
 
@@ -243,36 +245,43 @@ async fn start_reset(
     Ok(see_other(&format!("{page}?done=reset")))
 }
 
-#[derive(Template)]
-#[template(path = "admin/members_remove.html")]
-struct RemovePage {
-    frame: Frame,
-    user: ClubUser,
-    is_self: bool,
-    faults: Faults,
-}
-
-impl RemovePage {
-    fn member_href(&self) -> String {
-        format!("{MEMBERS}/{}", self.user.id)
-    }
-
-    fn remove_label(&self) -> &'static str {
-        remove_label(self.is_self)
-    }
-}
-
 async fn removal_page(
     visitor: &Visitor<AdminArea>,
     id: UserId,
-    (status, faults): (StatusCode, Faults),
+    error: Option<&Error>,
 ) -> PageResult {
     let user = visitor.read(move |db: &Reader<'_>| users::find(db, id)).await?;
     let is_self = visitor.visit.user == id;
-    let title = format!("Remove {}?", user.name);
-    let frame = visitor.frame(title, Section::Members);
-    Ok(page::html(status, &RemovePage { frame, user, is_self, faults })?)
+    let frame = visitor.frame(format!("Remove {}?", user.name), Section::Members);
+    let mut form = FilledForm::empty(&[]);
+    if let Some(error) = error {
+        form.add_error(error);
+    }
+    let effects = if is_self { REMOVAL_OF_SELF } else { REMOVAL_OF_OTHER };
+    let lead = Sentence::new("{name} ({email}) loses access to the club.");
+    let page = ConfirmPage::new(frame, remove_label(is_self), format!("{MEMBERS}/{id}"))
+        .lead(lead.name("name", &user.name).name("email", &user.email))
+        .form(form, "The member was not removed");
+    effects
+        .into_iter()
+        .fold(page, ConfirmPage::effect)
+        .effect("Messages and other content stay. The account keeps working for other clubs.")
+        .respond_with(error.map_or(StatusCode::OK, |error| error.code.status()))
 }
+
+/// What happens to members who are removed.
+const REMOVAL_OF_OTHER: [&str; 4] = [
+    "They are signed out of this club at once, on every device.",
+    "Apps that act for them here stop working at once.",
+    "Open invitations and team links that they created stop working.",
+    "They stay on their teams’ rosters, but can no longer sign in to this club.",
+];
+const REMOVAL_OF_SELF: [&str; 4] = [
+    "You are signed out of this club at once, on every device.",
+    "Apps that act for you here stop working at once.",
+    "Open invitations and team links that you created stop working.",
+    "You stay on your teams’ rosters, but can no longer sign in to this club.",
+];
 
 /// Asks for confirmation.
 async fn confirm_removal(
@@ -280,7 +289,7 @@ async fn confirm_removal(
     visitor: Visitor<AdminArea>,
 ) -> PageResult {
     visitor.require_recent_authentication(&format!("{MEMBERS}/{id}/remove"))?;
-    removal_page(&visitor, id, (StatusCode::OK, Faults::default())).await
+    removal_page(&visitor, id, None).await
 }
 
 /// Removes a member from the club.
@@ -292,7 +301,7 @@ async fn remove(PathParams(id): PathParams<UserId>, posted: VisitorForm<AdminAre
         Ok(()) if by == id => Ok(see_other("/account")),
         Ok(()) => Ok(see_other(&format!("{MEMBERS}?done=removed"))),
         Err(error) if error.code == Code::InvalidState => {
-            removal_page(&visitor, id, (error.code.status(), (&error).into())).await
+            removal_page(&visitor, id, Some(&error)).await
         }
         Err(error) => Err(error.into()),
     }

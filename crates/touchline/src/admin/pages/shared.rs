@@ -3,8 +3,12 @@
 use axum::response::Response;
 use http::StatusCode;
 
+use kit::string_enum::StringEnum;
+
 use crate::accounts::permissions::AdminArea;
 use crate::accounts::user::Role;
+use crate::rights::{ScopeName, Scopes};
+use crate::web::form::FilledForm;
 use crate::web::visitor::{PageResult, Visitor};
 
 /// A signed-in admin or owner of the club.
@@ -18,4 +22,23 @@ pub(super) fn is_owner(visitor: &Admin) -> bool {
 /// Renders a page as the response.
 pub(super) fn show<T: askama::Template>(status: StatusCode, page: &T) -> PageResult<Response> {
     Ok(crate::web::page::html(status, page)?)
+}
+
+/// Adds the scopes to choose from. The explanation is the name in the API.
+pub(super) fn with_scopes(form: FilledForm) -> FilledForm {
+    let scopes = ScopeName::ALL.iter().map(|(scope, name)| (*name, scope.description(), *name));
+    form.explained_options("scopes", scopes)
+}
+
+/// The selected scopes; `None` after adding an error.
+pub(super) fn parse_scopes(form: &mut FilledForm) -> Option<Scopes> {
+    let selected = form.all("scopes");
+    let scopes: Option<Vec<_>> = selected.iter().map(|name| ScopeName::parse(name)).collect();
+    let error = match scopes {
+        None => "One of these permissions does not exist. Choose again.",
+        Some(scopes) if scopes.is_empty() => "Choose at least one permission.",
+        Some(scopes) => return Some(Scopes::of(scopes)),
+    };
+    form.faults.add("scopes", error);
+    None
 }

@@ -4,7 +4,9 @@ use kit::{Timestamp, Zone};
 
 use super::*;
 use crate::web::assets;
+use crate::web::confirm::ConfirmPage;
 use crate::web::form::Faults;
+use crate::web::sentence::Sentence;
 
 const SCRIPT: &str = "<script>alert(1)</script>";
 const PICTURE: &str = "\"><img src=x onerror=alert(1)>";
@@ -36,13 +38,6 @@ struct AccountGallery {
 struct PlainGallery {
     frame: Frame,
     error: &'static str,
-}
-
-#[derive(Template)]
-#[template(path = "gallery/revoke.html")]
-struct DangerGallery {
-    frame: Frame,
-    name: &'static str,
 }
 
 fn admin(title: &'static str, section: Section) -> Frame {
@@ -87,7 +82,18 @@ fn pages() -> Vec<(&'static str, String)> {
                 error: "The email address or password is incorrect.",
             }),
         ),
-        ("danger", rendered(&DangerGallery { frame: danger, name: SCRIPT })),
+        (
+            "danger",
+            rendered(
+                &ConfirmPage::new(danger, "Revoke the key", "/admin/keys")
+                    .lead(
+                        Sentence::new("The key “{name}” stops working at once.")
+                            .name("name", SCRIPT),
+                    )
+                    .effect("Programs that use it get an error from now on.")
+                    .back_label("Keep it"),
+            ),
+        ),
         ("error", text(error_page(&error, "req_01kbm2x5q8f7vr0n3hd9tzc4wy", false))),
     ]
 }

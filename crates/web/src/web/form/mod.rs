@@ -1,7 +1,14 @@
-//! HTML forms: reading them within limits and only from our own pages, and the errors of their fields.
+//! HTML forms. [`Form`] reads what a browser sent, within limits and only from our own pages. A [`Field`] declares an
+//! input once, and a [`FilledForm`] parses, converts and shows a list of fields.
 
-use std::collections::BTreeMap;
-use std::fmt::Debug;
+mod conversion;
+mod faults;
+mod field;
+mod filled;
+mod parse;
+#[cfg(test)]
+mod tests;
+mod view;
 
 use axum::extract::Request;
 use http::header::{CONTENT_TYPE, HOST, ORIGIN};
@@ -11,7 +18,12 @@ use super::body;
 use crate::error::{Code, Error, Result};
 use crate::if_match::IfMatch;
 use crate::web::app::App;
-use kit::secret::{constant_time_eq, hex, sha256};
+use kit::secret::constant_time_eq;
+
+pub use faults::Faults;
+pub use field::{Choice, Field, Rows};
+pub use filled::FilledForm;
+pub use parse::{format_percent, parse_number};
 
 /// The maximum size of a form in bytes, and the maximum number of its fields.
 const MAX_BYTES: usize = 64 * 1024;
@@ -78,77 +90,21 @@ impl Form {
         fields.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
+    /// Replaces the values of a field.
+    pub fn set<T: Into<String>>(&mut self, name: &str, values: impl IntoIterator<Item = T>) {
+        self.0.retain(|(known, _)| known != name);
+        self.0.extend(values.into_iter().map(|value| (name.to_owned(), value.into())));
+    }
+
     /// Whether a checkbox was checked.
     pub fn is_checked(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
 }
 
-/// The error for a form whose object was changed by someone else.
-const EDIT_CONFLICT: &str = mark!(
-    "Somebody else changed this while you had it open. Your entries are still here: \
-    save again to keep them, or reload the page to see the other changes."
-);
-
 /// The precondition for the version that the form was filled in for. A missing or malformed version never matches.
 pub fn version_precondition(version: &str) -> IfMatch {
     IfMatch::Versions(version.parse().into_iter().collect())
-}
-
-/// A fingerprint of the values that a form shows, to detect conflicting edits. Used where the object's version
-/// also changes with values that the form does not show.
-pub fn fingerprint(values: &impl Debug) -> String {
-    hex(&sha256(format!("{values:?}").as_bytes())[..8])
-}
-
-/// The errors of a form, by field name. An error of the whole form has an empty name.
-#[derive(Debug, Clone, Default)]
-pub struct Faults(BTreeMap<String, String>);
-
-impl Faults {
-    /// The error for an object that was changed by someone else.
-    pub fn edit_conflict() -> Self {
-        Self(BTreeMap::from([(String::new(), t!(EDIT_CONFLICT).to_owned())]))
-    }
-
-    /// Adds the error of a field. The first error of each field is kept.
-    pub fn add(&mut self, field: &str, text: impl Into<String>) {
-        self.0.entry(field.to_owned()).or_insert_with(|| text.into());
-    }
-
-    /// The error of a field. Empty if there is none.
-    pub fn at(&self, field: &str) -> &str {
-        self.0.get(field).map_or("", String::as_str)
-    }
-
-    /// The error of the whole form. Empty if there is none.
-    pub fn general(&self) -> &str {
-        self.at("")
-    }
-
-    /// All errors with their field names.
-    pub fn all(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(field, text)| (field.as_str(), text.as_str()))
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl From<&Error> for Faults {
-    /// The faults of an error, each at the field that its pointer names.
-    fn from(error: &Error) -> Self {
-        let mut faults = Self::default();
-        for fault in &error.faults {
-            let field = fault.pointer.trim_start_matches('/').split('/').next();
-            faults.add(field.unwrap_or_default(), fault.detail.clone());
-        }
-        if faults.is_empty() {
-            faults.add("", error.detail.clone());
-        }
-        faults
-    }
 }
 
 /// Rejects requests that another site makes a browser send. Current browsers always send `Sec-Fetch-Site` or

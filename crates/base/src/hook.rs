@@ -1,7 +1,7 @@
 //! Calls from a module into a module that depends on it.
 //!
 //! A module may only use modules below it. If something that it does must have an effect in a module above, it declares
-//! a [`Hook`], and [`crate::reactions`] registers the function when the process starts.
+//! a [`Hook`], and the other module registers its function when the process starts.
 
 use std::sync::OnceLock;
 

@@ -6,6 +6,8 @@
 //! last. The journal's sequence is also the version of all data of the account: nothing visible changes without a higher
 //! sequence.
 
+use std::sync::OnceLock;
+
 use kit::Timestamp;
 use kit::secret::sha256;
 use serde::Serialize;
@@ -14,15 +16,37 @@ use sha2::{Digest, Sha256};
 use store::{Reader, Tx, bind, record, row, sql};
 
 use crate::error::{Error, Result};
-use crate::hook::Hook;
 use crate::ids::{AccountId, NotificationId};
 use crate::notification_kinds;
 
-/// Runs the reactions of other modules to a notification of a kind about these subjects.
-pub static ON_PUBLISHED: Hook<PublishedHook> = Hook::new("signals::ON_PUBLISHED");
+/// What another module does, in the same transaction, when notifications of these kinds are published.
+#[derive(Debug, Clone, Copy)]
+pub struct Reaction {
+    pub kinds: &'static [&'static str],
+    /// Gets the id of the notification's subject.
+    pub run: fn(&Tx<'_>, &str) -> Result<()>,
+}
 
-/// Gets the kind of the notifications and the ids of their subjects.
-pub type PublishedHook = fn(&Tx<'_>, &str, &mut dyn Iterator<Item = String>) -> Result<()>;
+static REACTIONS: OnceLock<Vec<Reaction>> = OnceLock::new();
+
+/// Registers the reactions of all modules when the process starts. Later calls change nothing.
+pub fn register_reactions(reactions: impl Iterator<Item = Reaction>) {
+    REACTIONS.get_or_init(|| reactions.collect());
+}
+
+/// Runs the reactions to a notification. It is an error if none are registered, because their effects would be lost.
+fn react(tx: &Tx<'_>, kind: &str, subjects: impl Iterator<Item = String>) -> Result<()> {
+    let missing = || Error::internal("the modules are not registered");
+    let reactions = REACTIONS.get().ok_or_else(missing)?.iter();
+    let reactions: Vec<_> = reactions.filter(|one| one.kinds.contains(&kind)).collect();
+    if reactions.is_empty() {
+        return Ok(());
+    }
+    for subject in subjects {
+        reactions.iter().try_for_each(|reaction| (reaction.run)(tx, &subject))?;
+    }
+    Ok(())
+}
 
 /// Something that a notification can be about.
 pub trait Subject: Serialize {
@@ -81,8 +105,7 @@ impl Publish for Tx<'_> {
         let entries: Vec<_> = rows.iter().map(|(_, entry)| entry.bind()).collect();
         self.execute_deferred_all(AuditEntry::INSERT, &entries)?;
         journal.close(self)?;
-        let mut subjects = objects.iter().map(|(_, object)| object.subject());
-        ON_PUBLISHED.get()?(self, kind, &mut subjects)
+        react(self, kind, objects.iter().map(|(_, object)| object.subject()))
     }
 
     fn audit(&self, action: &'static str, subject: &str, details: &Value) -> Result<()> {

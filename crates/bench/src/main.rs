@@ -54,7 +54,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 type Result<T, E = String> = std::result::Result<T, E>;
 
 fn main() -> ExitCode {
-    touchline::reactions::register();
+    touchline::register_modules();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&format!("cannot start the runtime: {error}")),

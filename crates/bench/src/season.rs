@@ -6,13 +6,13 @@
 use std::time::{Duration, Instant};
 
 use kit::{Timestamp, text};
-use store::{Db, Scope, Tx, bind};
+use store::{Db, Scope, Tx};
 use touchline::error::Error;
 use touchline::events::duty::Duties;
 use touchline::events::event::{Event, HomeAway, Kind, Status};
 use touchline::events::feed::{self, NewFeed};
 use touchline::events::location::{self, NewLocation};
-use touchline::events::rsvp::{Answer, Rsvp};
+use touchline::events::rsvp::{self, Answer, Rsvp};
 use touchline::ids::{LocationId, MemberId, TeamId};
 use touchline::metadata::Metadata;
 use touchline::rights::TeamAccess;
@@ -212,10 +212,7 @@ fn create_one(tx: &Tx<'_>, plan: TeamPlan, number: u64) -> Result<CreatedTeam, E
     let members = (0..plan.people).map(|person| create_member(tx, team.id, person));
     let members = members.collect::<Result<Vec<_>, Error>>()?;
     let count = to_i64(plan.people);
-    tx.execute(
-        "update team set roster_count = :count where account_id = :account and id = :id",
-        bind! { count, id: team.id },
-    )?;
+    team::adjust_roster_count(tx, team.id, count)?;
     let today = Timestamp::from_micros(tx.now().seconds() / 86_400 * 86_400_000_000);
     let first =
         today.plus(EVENING).minus(DAY * u32::try_from(plan.past_events).unwrap_or_default());
@@ -393,12 +390,7 @@ fn create_rsvp(tx: &Tx<'_>, event: &Event, member: MemberId, index: usize) -> Re
         version: 1,
     };
     tx.execute_deferred(Rsvp::INSERT, &rsvp.bind())?;
-    Ok(tx.execute_deferred(
-        "insert into rsvp_change
-             (account_id, event_id, member_id, position, answer, note, answered_by, answered_at)
-         values (:account, :event_id, :member_id, 1, :answer, :note, :answered_by, :answered_at)",
-        &rsvp.bind(),
-    )?)
+    rsvp::add_history_entry(tx, &rsvp, Some(rsvp.answer), tx.actor())
 }
 
 /// Creates the calendars of a team and returns their tokens.

@@ -16,14 +16,12 @@ use crate::error::Result;
 use crate::ids::{AppId, MemberId, PersonId, TeamId};
 use crate::rights::ScopeName;
 use crate::web::caller::{AnyCredential, Caller};
+use crate::web::module::Module;
 use crate::web::query::{NoQuery, Query};
 use crate::web::reply::ObjectResponse;
-use crate::web::routes::Routes;
 
-/// Routes of this module.
-pub fn routes(routes: Routes) -> Routes {
-    routes.with(routes!(me))
-}
+/// This module.
+pub const MODULE: Module = Module { api: |routes| routes.with(routes!(me)), ..Module::EMPTY };
 
 /// The caller: an API key, or a user for whom an app acts.
 #[derive(Serialize, ToSchema)]

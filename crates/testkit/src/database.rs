@@ -72,7 +72,7 @@ impl TestDatabase {
 
     /// Opens the database with a clock.
     pub fn open(&self, clock: Clock) -> Db {
-        touchline::reactions::register();
+        touchline::register_modules();
         Db::open(options(&self.url, clock)).unwrap()
     }
 

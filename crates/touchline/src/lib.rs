@@ -17,7 +17,6 @@ pub mod doctor;
 pub mod admin;
 pub mod demo;
 pub mod jobs;
-pub mod reactions;
 pub mod cli;
 
 use axum::Router;
@@ -25,57 +24,71 @@ use axum::response::Response;
 
 use crate::error::{Code, Error, Result};
 use crate::web::app::App;
+use crate::web::module::{Module, PersonalData};
 use crate::web::routes::Routes;
 use crate::web::{assets, docs, health};
 
-/// The API's routes with their OpenAPI descriptions. Every module adds its own.
+/// All modules. A module comes after those it uses.
+pub const MODULES: [&Module; 18] = [
+    &me::MODULE,
+    &teams::MODULE,
+    &roster::MODULE,
+    &events::MODULE,
+    &mail::MODULE,
+    &messages::MODULE,
+    &money::MODULE,
+    &shop::MODULE,
+    &dues::MODULE,
+    &cards::MODULE,
+    &exports::MODULE,
+    &privacy::MODULE,
+    &signin::MODULE,
+    &joining::MODULE,
+    &oauth::MODULE,
+    &admin::MODULE,
+    &webhooks::MODULE,
+    &demo::MODULE,
+];
+
+/// Registers what modules provide to each other. Every process does this before it opens the database.
+pub fn register_modules() {
+    notification_kinds::register(MODULES.iter().flat_map(|module| module.notification_kinds));
+    let reactions = MODULES.iter().flat_map(|module| module.reactions);
+    signals::register_reactions(reactions.copied());
+    docs::DESCRIBE_API.register(openapi_json);
+    for module in MODULES {
+        (module.register_hooks)();
+    }
+}
+
+/// The personal data of all modules but the roster, which has the people themselves.
+fn personal_data() -> impl Iterator<Item = PersonalData> {
+    MODULES.iter().filter_map(|module| module.personal_data)
+}
+
+/// The API's routes with their OpenAPI descriptions.
 fn api() -> Routes {
-    let routes = me::routes(Routes::new());
-    let routes = teams::api::routes(routes);
-    let routes = roster::api::routes(routes);
-    let routes = events::api::routes(routes);
-    let routes = mail::api::routes(routes);
-    let routes = messages::api::routes(routes);
-    let routes = money::api::routes(routes);
-    let routes = shop::api::routes(routes);
-    let routes = dues::api::routes(routes);
-    let routes = cards::api::routes(routes);
-    let routes = exports::api::routes(routes);
-    let routes = privacy::api::routes(routes);
-    let routes = webhooks::notifications::api::routes(routes);
-    webhooks::api::routes(routes)
+    MODULES.iter().fold(Routes::new(), |routes, module| (module.api)(routes))
 }
 
 /// The OpenAPI document, as it is checked in and served.
 pub fn openapi_json() -> String {
+    register_modules();
     docs::json(api().into_parts().1)
 }
 
 /// The router of the whole service: API, pages, documentation and health checks.
 pub fn service(app: App) -> Router {
     let (routes, document) = api().into_parts();
-    Router::new()
+    let shared = Router::new()
         .merge(routes)
         .merge(health::router())
         .merge(docs::router(document))
-        .merge(assets::router())
-        .merge(events::api::calendars::router())
-        .merge(teams::pages::router())
-        .merge(mail::pages::router())
-        .merge(roster::pages::router())
-        .merge(cards::stripe_webhook::router())
-        .merge(cards::pages::router())
-        .merge(money::pages::router())
-        .merge(dues::pages::router())
-        .merge(exports::pages::router())
-        .merge(joining::pages::router())
-        .merge(shop::pages::router())
-        .merge(webhooks::pages::router())
-        .merge(admin::pages::router())
-        .merge(demo::pages::router())
-        .merge(signin::pages::router())
-        .merge(oauth::api::router())
-        .merge(oauth::pages::router())
+        .merge(assets::router());
+    let with_pages = |router: Router<App>, module: &&Module| router.merge((module.pages)());
+    MODULES
+        .iter()
+        .fold(shared, with_pages)
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .with_state(app)

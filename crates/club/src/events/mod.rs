@@ -1,6 +1,7 @@
 //! The schedule: events, locations, RSVPs, volunteer duties and calendar feeds.
 
 pub mod api;
+mod demo;
 pub mod calendar;
 pub mod conflicts;
 pub mod duty;
@@ -11,8 +12,54 @@ pub mod personal_data;
 pub mod history;
 pub mod location;
 mod rescheduling;
+mod roster_changes;
 pub mod rsvp;
 pub mod rsvp_snapshot;
 pub mod schedule;
 pub mod volunteers;
 pub mod event_time;
+
+use crate::rights::ScopeName;
+use crate::signals::Reaction;
+use crate::web::module::Module;
+use crate::web::module::PersonalData;
+
+/// This module.
+pub const MODULE: Module = Module {
+    api: api::routes,
+    pages: api::calendars::router,
+    reactions: &[Reaction {
+        kinds: &["roster.member_added", "roster.member_updated", "roster.member_removed"],
+        run: roster_changes::react,
+    }],
+    personal_data: Some(PersonalData {
+        section: "events",
+        description: "RSVPs, duties and calendar feeds; `null` without `events:read`.",
+        is_list: false,
+        scope: Some(ScopeName::EventsRead),
+        export: personal_data::export_person,
+        erase: |tx, person| personal_data::erase_person(tx, person).map(|()| Vec::new()),
+    }),
+    demo: Some(demo::create),
+    notification_kinds: crate::notification_kinds! {
+        Some(ScopeName::EventsRead), "TeamEvent" {
+            "event.created": "An event was created.";
+            "event.updated": "An event was changed.";
+            "event.cancelled": "An event was cancelled.";
+            "event.deleted": "An event without RSVPs was deleted.";
+        }
+        Some(ScopeName::EventsRead), "EventLocation" {
+            "location.created": "A location was created.";
+            "location.updated": "A location was changed.";
+            "location.archived": "A location was archived.";
+        }
+        Some(ScopeName::EventsRead), "RsvpSnapshot" {
+            "rsvp.answered": "A member's RSVP to an event changed: they answered, moved up from the waiting list, or left the team.";
+        }
+        Some(ScopeName::EventsRead), "CalendarFeed" {
+            "calendar_feed.created": "A calendar feed was created.";
+            "calendar_feed.revoked": "A calendar feed was revoked.";
+        }
+    },
+    ..Module::EMPTY
+};

@@ -354,7 +354,7 @@ fn store_answer(tx: &Tx<'_>, event: Event, before: Option<&Rsvp>, after: &Rsvp) 
 }
 
 /// Adds an entry to the history of a member's answers.
-fn add_history_entry(tx: &Tx<'_>, rsvp: &Rsvp, answer: Option<Answer>, by: &str) -> Result<()> {
+pub fn add_history_entry(tx: &Tx<'_>, rsvp: &Rsvp, answer: Option<Answer>, by: &str) -> Result<()> {
     let (event, member, note) = (rsvp.event_id, rsvp.member_id, &rsvp.note);
     tx.execute_deferred(
         "insert into rsvp_change

@@ -5,6 +5,7 @@
 //! least two adults. A retracted message is kept, but its content is no longer shown.
 
 pub mod api;
+mod demo;
 pub mod audience;
 pub mod recipients;
 pub mod conversation;
@@ -18,3 +19,39 @@ pub mod emails;
 pub mod posting;
 pub mod receipt;
 pub mod safety;
+
+use crate::rights::ScopeName;
+use crate::roster::person;
+use crate::web::module::Module;
+use crate::web::module::PersonalData;
+
+/// This module.
+pub const MODULE: Module = Module {
+    api: api::routes,
+    // A message shows the name of its author.
+    register_hooks: || person::ON_RENAMED.register(message::bump_versions_of_author),
+    personal_data: Some(PersonalData {
+        section: "messages",
+        description: "Messages sent, received and read; `null` without `messages:read`.",
+        is_list: false,
+        scope: Some(ScopeName::MessagesRead),
+        export: personal_data::export_person,
+        erase: |tx, person| {
+            let erased = personal_data::erase_person(tx, person)?;
+            Ok(erased.iter().map(ToString::to_string).collect())
+        },
+    }),
+    demo: Some(demo::create),
+    notification_kinds: crate::notification_kinds! {
+        Some(ScopeName::MessagesRead), "Message" {
+            "message.posted": "A message or announcement was posted.";
+            "message.scheduled": "A message was scheduled to be posted later.";
+            "message.updated": "A scheduled message was changed, or a published message was pinned, unpinned or given new metadata.";
+            "message.retracted": "A message was retracted.";
+        }
+        Some(ScopeName::MessagesRead), "ReceiptSnapshot" {
+            "message.read": "A recipient read a message.";
+        }
+    },
+    ..Module::EMPTY
+};

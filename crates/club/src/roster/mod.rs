@@ -5,6 +5,7 @@
 //! never in notifications.
 
 pub mod api;
+pub mod demo;
 pub mod pages;
 pub mod person;
 pub mod profile;
@@ -24,3 +25,30 @@ pub mod duplicates;
 pub mod erasure;
 mod version_cascade;
 pub mod preferences;
+
+use crate::rights::ScopeName;
+use crate::teams::team;
+use crate::web::admission;
+use crate::web::module::Module;
+
+/// This module.
+pub const MODULE: Module = Module {
+    api: api::routes,
+    pages: pages::router,
+    register_hooks: || {
+        team::ON_BECAME_ADULT.register(safeguarding::record_adult_team);
+        admission::LOAD_ROSTER_ACCESS.register(access::for_user);
+    },
+    demo: Some(demo::create),
+    notification_kinds: crate::notification_kinds! {
+        Some(ScopeName::RosterRead), "MemberSnapshot" {
+            "roster.member_added": "A member was added to a team.";
+            "roster.member_updated": "A member's data on a team's roster was changed.";
+            "roster.member_removed": "A member was removed from a team.";
+        }
+        Some(ScopeName::RosterRead), "PersonSnapshot" {
+            "roster.person_updated": "A person's data was changed.";
+        }
+    },
+    ..Module::EMPTY
+};

@@ -5,5 +5,25 @@
 
 pub mod age_group;
 pub mod api;
+pub mod demo;
 pub mod pages;
 pub mod team;
+
+use crate::rights::ScopeName;
+use crate::web::module::Module;
+
+/// This module.
+pub const MODULE: Module = Module {
+    api: api::routes,
+    pages: pages::router,
+    demo: Some(demo::create),
+    notification_kinds: crate::notification_kinds! {
+        Some(ScopeName::TeamsRead), "Team" {
+            "team.created": "A team was created.";
+            "team.updated": "A team was changed.";
+            "team.archived": "A team was archived.";
+            "team.restored": "An archived team was restored.";
+        }
+    },
+    ..Module::EMPTY
+};

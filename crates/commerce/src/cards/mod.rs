@@ -23,8 +23,29 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::rights::ScopeName;
 use crate::web::app::App;
+use crate::web::module::Module;
 use crate::web::server::stop_requested;
+
+/// This module.
+pub const MODULE: Module = Module {
+    api: api::routes,
+    pages: || stripe_webhook::router().merge(pages::router()),
+    notification_kinds: crate::notification_kinds! {
+        Some(ScopeName::OrdersRead), "Refund" {
+            "refund.completed": "The payment provider completed a refund.";
+            "refund.failed": "The payment provider could not complete a refund; refund the amount in another way.";
+        }
+        Some(ScopeName::OrdersRead), "Payment" {
+            "payment.disputed": "A card payment was disputed by the payer's bank, or a dispute was decided.";
+        }
+        Some(ScopeName::OrdersRead), "Checkout" {
+            "payment.unmatched": "A card payment arrived that does not match: too late, or with another amount. A late payment for an order is refunded, and for a due it is kept as credit. A wrong amount is not recorded.";
+        }
+    },
+    ..Module::EMPTY
+};
 
 /// How often pending refunds are sent to the provider.
 const SEND_EVERY: Duration = Duration::from_secs(2);

@@ -4,6 +4,7 @@
 //! fee. An overpayment becomes the payer's credit. Every amount is recorded in the ledger.
 
 pub mod api;
+mod demo;
 pub mod changing;
 pub mod charging;
 pub mod due;
@@ -15,3 +16,42 @@ pub mod plan;
 pub mod reminders;
 pub mod statement;
 pub mod totals;
+
+use crate::rights::ScopeName;
+use crate::signals::Reaction;
+use crate::web::module::Module;
+use crate::web::module::PersonalData;
+
+/// This module.
+pub const MODULE: Module = Module {
+    api: api::routes,
+    pages: pages::router,
+    reactions: &[Reaction {
+        kinds: &["team.updated"],
+        run: |tx, team| team.parse().map_or(Ok(()), |team| due::update_time_zone(tx, team)),
+    }],
+    personal_data: Some(PersonalData {
+        section: "dues",
+        description: "Dues that the person owes or pays, with payments; `null` without `orders:read`.",
+        is_list: true,
+        scope: Some(ScopeName::OrdersRead),
+        export: personal_data::export_person,
+        erase: |tx, person| {
+            let erased = personal_data::erase_person(tx, person)?;
+            Ok(erased.iter().map(ToString::to_string).collect())
+        },
+    }),
+    demo: Some(demo::create),
+    notification_kinds: crate::notification_kinds! {
+        Some(ScopeName::OrdersRead), "Due" {
+            "dues.charged": "A due was charged to a member.";
+            "dues.updated": "A due was changed, or a late fee was added to it.";
+            "dues.payment_recorded": "A payment for a due was recorded.";
+            "dues.paid": "A due was fully paid.";
+            "dues.waived": "The open balance of a due was waived.";
+            "dues.refunded": "A payment for a due was refunded completely or in part.";
+            "dues.refund_failed": "The payment provider could not refund a payment for a due; the amount counts as paid again.";
+        }
+    },
+    ..Module::EMPTY
+};

@@ -9,3 +9,8 @@ pub mod pages;
 pub mod roster;
 pub mod rsvps;
 pub mod table;
+
+use crate::web::module::Module;
+
+/// This module.
+pub const MODULE: Module = Module { api: api::routes, pages: pages::router, ..Module::EMPTY };

@@ -10,5 +10,20 @@ pub mod pages;
 pub mod payment;
 pub mod settings;
 
+use crate::rights::ScopeName;
+use crate::web::module::Module;
+
+/// This module.
+pub const MODULE: Module = Module {
+    api: api::routes,
+    pages: pages::router,
+    notification_kinds: crate::notification_kinds! {
+        Some(ScopeName::OrdersRead), "PaymentSettings" {
+            "payment_settings.updated": "The account's payment settings were changed.";
+        }
+    },
+    ..Module::EMPTY
+};
+
 /// Largest amount allowed, in minor units. Sums of such amounts stay far below the range of `i64`.
 pub const MAX_AMOUNT: i64 = 1_000_000_000_000;

@@ -4,6 +4,7 @@
 //! Order lines keep the names and prices from the time of the order.
 
 pub mod api;
+mod demo;
 pub mod buyer;
 pub mod checkout;
 pub mod code_use;
@@ -22,3 +23,48 @@ pub mod refunding;
 pub mod settle;
 pub mod stock;
 pub mod variant;
+
+use crate::rights::ScopeName;
+use crate::web::module::Module;
+use crate::web::module::PersonalData;
+
+/// This module.
+pub const MODULE: Module = Module {
+    api: api::routes,
+    pages: pages::router,
+    personal_data: Some(PersonalData {
+        section: "store",
+        description: "Orders of the person; `null` without `orders:read`.",
+        is_list: false,
+        scope: Some(ScopeName::OrdersRead),
+        export: personal_data::export_person,
+        erase: |tx, person| {
+            let erased = personal_data::erase_person(tx, person)?;
+            Ok(erased.iter().map(ToString::to_string).collect())
+        },
+    }),
+    demo: Some(demo::create),
+    notification_kinds: crate::notification_kinds! {
+        Some(ScopeName::OrdersRead), "Product" {
+            "product.created": "A product was created.";
+            "product.updated": "A product was changed. Not sent when an order changes the stock; see the order's notifications.";
+            "product.archived": "A product was archived and is no longer for sale.";
+        }
+        Some(ScopeName::OrdersRead), "Discount" {
+            "discount.created": "A discount code was created.";
+            "discount.updated": "A discount code was changed.";
+            "discount.archived": "A discount code was archived and can no longer be used.";
+        }
+        Some(ScopeName::OrdersRead), "OrderSnapshot" {
+            "order.placed": "An order was placed and its stock was reserved.";
+            "order.updated": "The note or metadata of an order changed.";
+            "order.paid": "An order was paid, or was free when it was placed.";
+            "order.fulfilled": "An order was fulfilled completely or in part; its lines show which items.";
+            "order.cancelled": "An order was cancelled or was not paid in time; its stock was released.";
+            "order.refunded": "An order was refunded completely or in part.";
+            "order.refund_failed": "The payment provider could not refund an order; the amount counts as paid again.";
+            "order.buyer_erased": "The buyer and the note of an order were erased.";
+        }
+    },
+    ..Module::EMPTY
+};

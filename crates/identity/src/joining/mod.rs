@@ -10,3 +10,8 @@ pub mod claim_policy;
 pub mod invitation;
 pub mod pending_invitations;
 pub mod pages;
+
+use crate::web::module::Module;
+
+/// This module.
+pub const MODULE: Module = Module { pages: pages::router, ..Module::EMPTY };

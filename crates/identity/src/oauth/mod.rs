@@ -17,3 +17,21 @@ pub mod error;
 pub mod pending_request;
 pub mod secret;
 pub mod token;
+
+use crate::signin::authentication;
+use crate::web::admission;
+use crate::web::module::Module;
+
+/// This module.
+pub const MODULE: Module = Module {
+    pages: || api::router().merge(pages::router()),
+    register_hooks: || {
+        // Apps may no longer act for the user.
+        authentication::ON_PASSWORD_CHANGED
+            .register(|tx, user| grant::revoke_all_of_user(tx, user, "password_changed").map(drop));
+        admission::AUTHENTICATE_TOKEN.register(token::authenticate);
+        admission::RECORD_TOKEN_USE.register(token::record_use);
+        admission::IS_GRANT_ACTIVE.register(grant::is_active);
+    },
+    ..Module::EMPTY
+};

@@ -11,3 +11,8 @@ pub mod passkey;
 pub mod set_up;
 pub mod throttle;
 pub mod two_step;
+
+use crate::web::module::Module;
+
+/// This module.
+pub const MODULE: Module = Module { pages: pages::router, ..Module::EMPTY };

@@ -3,6 +3,7 @@
 pub mod access;
 pub mod address;
 pub mod api;
+mod demo;
 pub mod actions;
 pub mod delivery;
 pub mod visibility;
@@ -16,3 +17,23 @@ pub mod replay;
 pub mod signature;
 pub mod summary;
 pub mod webhook;
+
+use crate::accounts::account;
+use crate::rights::ScopeName;
+use crate::web::module::Module;
+
+/// This module.
+pub const MODULE: Module = Module {
+    api: |routes| api::routes(notifications::api::routes(routes)),
+    pages: pages::router,
+    register_hooks: || {
+        account::ON_DELETED.register(notifications::retention::delete_all_deliveries);
+    },
+    demo: Some(demo::create),
+    notification_kinds: crate::notification_kinds! {
+        Some(ScopeName::WebhooksWrite), "Webhook" {
+            "webhook.disabled": "A webhook was disabled: manually, because it failed for too long, because its receiver responded with 410, or because its owner lost access.";
+        }
+    },
+    ..Module::EMPTY
+};

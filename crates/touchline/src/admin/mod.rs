@@ -8,3 +8,24 @@ pub mod users;
 pub mod removal;
 pub mod summary;
 pub mod audit_text;
+
+use crate::rights::ScopeName;
+use crate::web::module::Module;
+
+/// This module.
+pub const MODULE: Module = Module {
+    pages: pages::router,
+    notification_kinds: crate::notification_kinds! {
+        // Every credential can read the account.
+        None, "Account" {
+            "account.updated": "The account was changed.";
+        }
+        // Users are only visible together with the people of the roster.
+        Some(ScopeName::RosterRead), "UserSnapshot" {
+            "user.joined": "A user joined the account.";
+            "user.role_changed": "A user's role was changed.";
+            "user.removed": "A user was removed from the account.";
+        }
+    },
+    ..Module::EMPTY
+};

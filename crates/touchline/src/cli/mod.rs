@@ -188,7 +188,7 @@ fn command() -> Command {
 
 /// Runs the command of this process.
 pub fn run() -> ExitCode {
-    crate::reactions::register();
+    crate::register_modules();
     let json = config::has_json_flag();
     let outcome = match command().try_get_matches() {
         Ok(matches) => start(&matches),

@@ -1,15 +1,8 @@
-//! The demo club: six teams with people, past and future events, messages, a store, dues and a webhook. It can be
-//! removed in one step.
+//! The demo club: six teams with people, past and future events, messages, a store, dues and a webhook. Each module
+//! creates its part. The club can be removed in one step.
 
-mod club;
-mod fees;
-mod webhook;
 pub mod pages;
-mod people;
-mod season;
-mod shop;
 mod sign_ins;
-mod messages;
 
 use std::path::Path;
 
@@ -17,31 +10,35 @@ use kit::secret::ApiKey;
 use store::{Db, Scope, Tx};
 
 pub use self::sign_ins::{SIGN_INS, ensure_users};
+use crate::MODULES;
 use crate::accounts::account::{self, Account, NewAccount};
 use crate::accounts::api_key::{self, Key, NewKey};
 use crate::error::{Error, Result};
 use crate::ids::AccountId;
-use crate::rights::{Scopes, TeamAccess};
+use crate::rights::Scopes;
 use crate::tier::Tier;
 use crate::web::app::App;
-use crate::webhooks::edit::EditContext;
+use crate::web::module::{DemoClub, Module};
 
 /// The id of the demo club. It is fixed, so loading the club twice changes nothing.
 pub const ACCOUNT: AccountId = AccountId::from_bits(0x019a_0000_0000_7000_8000_0000_0000_0001);
 const ACTOR: &str = "demo";
 
+/// This module.
+pub const MODULE: Module = Module { pages: pages::router, ..Module::EMPTY };
+
 /// Creates the demo club, unless it exists.
 pub async fn load(app: &App) -> Result<Account> {
-    let context = EditContext::new(app, None, TeamAccess::AllTeams);
+    let mut club = DemoClub::new(app.clone());
     let scope = Scope::account(ACCOUNT, ACTOR).long_running();
     let load = move |tx: &Tx<'_>| match account::find(tx) {
         Ok(existing) => Ok(existing),
-        Err(_) => build(tx, &context),
+        Err(_) => build(tx, &mut club),
     };
     app.db.write(scope, load).await
 }
 
-fn build(tx: &Tx<'_>, context: &EditContext) -> Result<Account> {
+fn build(tx: &Tx<'_>, club: &mut DemoClub) -> Result<Account> {
     let account = account::create(
         tx,
         &NewAccount {
@@ -55,16 +52,10 @@ fn build(tx: &Tx<'_>, context: &EditContext) -> Result<Account> {
             demo: true,
         },
     )?;
-    let ticket = shop::create_products(tx)?;
-    for sample in club::TEAMS {
-        let team = club::create_team(tx, &sample)?;
-        let roster = people::create_roster(tx, &sample, &team)?;
-        season::create_events(tx, &sample, &team, &roster)?;
-        messages::post_messages(tx, &sample, &team, &roster)?;
-        shop::create_orders(tx, &team, &roster, ticket)?;
-        fees::create_dues(tx, &team)?;
+    let parts = MODULES.iter().filter_map(|module| module.demo);
+    for create in parts {
+        create(tx, club)?;
     }
-    webhook::create_webhook(tx, context)?;
     Ok(account)
 }
 

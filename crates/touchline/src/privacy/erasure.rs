@@ -10,7 +10,7 @@ use crate::rights::TeamAccess;
 use crate::roster::profile::{self, Profile};
 use crate::shop::order::Order;
 use crate::signals::Publish;
-use crate::{dues, events, mail, messages, roster, shop};
+use crate::{personal_data, roster, shop};
 
 /// Erases a person and the guardians who are only known because of them. Also returns the ids of all objects whose stored
 /// data must be redacted: the people, and their scheduled messages, dues and orders.
@@ -19,14 +19,9 @@ pub fn erase(tx: &Tx<'_>, id: PersonId) -> Result<(Profile, Vec<String>)> {
     let mut ids: Vec<_> = erased.iter().map(ToString::to_string).collect();
     let details = serde_json::json!({ "person_ids": ids });
     for person in &erased {
-        events::personal_data::erase_person(tx, *person)?;
-        ids.extend(
-            messages::personal_data::erase_person(tx, *person)?.iter().map(ToString::to_string),
-        );
-        ids.extend(dues::personal_data::erase_person(tx, *person)?.iter().map(ToString::to_string));
-        mail::email::erase_person(tx, *person)?;
-        mail::email::erase_about(tx, &person.to_string())?;
-        ids.extend(shop::personal_data::erase_person(tx, *person)?.iter().map(ToString::to_string));
+        for personal_data in personal_data() {
+            ids.extend((personal_data.erase)(tx, *person)?);
+        }
     }
     redaction::redact(tx, &ids)?;
     tx.audit("person.erased", &id.to_string(), &details)?;

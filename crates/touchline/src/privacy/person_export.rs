@@ -2,59 +2,75 @@
 
 use kit::Timestamp;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use store::Reader;
-use utoipa::ToSchema;
+use utoipa::openapi::schema::{ArrayBuilder, Object, ObjectBuilder, SchemaType, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::error::Result;
 use crate::ids::PersonId;
-use crate::rights::{ScopeName, Scopes};
-use crate::{dues, events, mail, messages, roster, shop};
+use crate::rights::Scopes;
+use crate::web::module::PersonalData;
+use crate::{personal_data, roster};
 
 /// All stored data about a person.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
 #[serde(tag = "object", rename = "person_export")]
 pub struct PersonExport {
     pub person_id: PersonId,
     pub created_at: Timestamp,
     /// The person, their memberships, dependents and guardians.
-    #[schema(value_type = Object)]
     pub roster: Value,
-    /// RSVPs, duties and calendar feeds; `null` without `events:read`.
-    #[schema(value_type = Option<Object>)]
-    pub events: Option<Value>,
-    /// Messages sent, received and read; `null` without `messages:read`.
-    #[schema(value_type = Option<Object>)]
-    pub messages: Option<Value>,
-    /// Emails sent to the person or queued; `null` without `messages:read`.
-    #[schema(value_type = Option<Vec<Object>>)]
-    pub emails: Option<Value>,
-    /// Orders of the person; `null` without `orders:read`.
-    #[schema(value_type = Option<Object>)]
-    pub store: Option<Value>,
-    /// Dues that the person owes or pays, with payments; `null` without `orders:read`.
-    #[schema(value_type = Option<Vec<Object>>)]
-    pub dues: Option<Value>,
+    /// The sections of all modules. A section is `null` if the caller lacks its scope.
+    #[serde(flatten)]
+    pub sections: Map<String, Value>,
 }
 
 /// Collects the data that a credential with these scopes may read.
 pub fn collect(db: &Reader<'_>, scopes: Scopes, id: PersonId) -> Result<PersonExport> {
-    let (sees_events, sees_messages) =
-        (scopes.contains(ScopeName::EventsRead), scopes.contains(ScopeName::MessagesRead));
-    let sees_money = scopes.contains(ScopeName::OrdersRead);
-    let emails = || -> Result<Value> {
-        Ok(serde_json::to_value(mail::email::list_to_person(db, id)?).unwrap_or_default())
+    let export = |data: PersonalData| {
+        let visible = data.scope.is_none_or(|scope| scopes.contains(scope));
+        let section = visible.then(|| (data.export)(db, id)).transpose()?;
+        Ok((data.section.to_owned(), section.unwrap_or_default()))
     };
     Ok(PersonExport {
         person_id: id,
         created_at: db.now(),
         roster: roster::erasure::export_person(db, id)?,
-        events: sees_events.then(|| events::personal_data::export_person(db, id)).transpose()?,
-        messages: sees_messages
-            .then(|| messages::personal_data::export_person(db, id))
-            .transpose()?,
-        emails: sees_messages.then(emails).transpose()?,
-        store: sees_money.then(|| shop::personal_data::export_person(db, id)).transpose()?,
-        dues: sees_money.then(|| dues::personal_data::export_person(db, id)).transpose()?,
+        sections: personal_data().map(export).collect::<Result<_>>()?,
     })
+}
+
+impl ToSchema for PersonExport {
+    fn name() -> std::borrow::Cow<'static, str> {
+        "PersonExport".into()
+    }
+}
+
+impl PartialSchema for PersonExport {
+    fn schema() -> RefOr<Schema> {
+        let roster = Object::new();
+        let mut schema = ObjectBuilder::new()
+            .description(Some("All stored data about a person."))
+            .property("person_id", utoipa::openapi::Ref::from_schema_name(PersonId::name()))
+            .required("person_id")
+            .property("created_at", utoipa::openapi::Ref::from_schema_name(Timestamp::name()))
+            .required("created_at");
+        let description = "The person, their memberships, dependents and guardians.";
+        schema = schema
+            .property("roster", ObjectBuilder::from(roster).description(Some(description)))
+            .required("roster");
+        for data in personal_data() {
+            let types = |kind| SchemaType::from_iter([kind, Type::Null]);
+            schema = if data.is_list {
+                let list = ArrayBuilder::new().schema_type(types(Type::Array)).items(Object::new());
+                schema.property(data.section, list.description(Some(data.description)))
+            } else {
+                let object = ObjectBuilder::new().schema_type(types(Type::Object));
+                schema.property(data.section, object.description(Some(data.description)))
+            };
+        }
+        schema.into()
+    }
 }

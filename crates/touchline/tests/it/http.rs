@@ -352,7 +352,7 @@ both! {
         assert_eq!((&problem["code"], &problem["request_id"]), (&json!("internal_error"), &json!(id)));
         assert!(!String::from_utf8_lossy(&body).contains("secret words"));
         assert_eq!(call("/").await.status(), 200);
-        assert_eq!(w.node.app.metrics.panics.load(Ordering::Relaxed), 1);
+        assert_eq!(w.node.app.metrics.panics.get(), 1);
     }
 
     async fn slow_clients_are_disconnected(w: &World) {

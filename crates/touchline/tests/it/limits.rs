@@ -4,7 +4,6 @@
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::Router;
@@ -251,7 +250,7 @@ both! {
         drop(uploads);
         // The service takes a moment to notice.
         let left = async {
-            while w.node.app.metrics.connections.load(Ordering::Relaxed) > 1 {
+            while w.node.app.metrics.connections.get() > 1 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };

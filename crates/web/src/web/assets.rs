@@ -180,10 +180,13 @@ mod tests {
             .filter_map(|rest| rest.split(|letter| !in_name(letter)).next())
             .collect();
         let mut all = Vec::new();
-        templates(
-            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("templates").as_path(),
-            &mut all,
-        );
+        let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        for folder in std::fs::read_dir(crates).unwrap() {
+            let folder = folder.unwrap().path().join("templates");
+            if folder.exists() {
+                templates(&folder, &mut all);
+            }
+        }
         let mut count = 0;
         for template in &all {
             let text = without_expressions(template);

@@ -7,7 +7,6 @@
 use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -126,7 +125,7 @@ async fn call_router(
     match tokio::time::timeout(REQUEST_TIMEOUT, handled).await {
         Ok(Ok(Ok(response))) => response,
         Ok(Err(_)) => {
-            app.metrics.panics.fetch_add(1, Ordering::Relaxed);
+            app.metrics.panics.inc();
             Error::internal("a handler panicked").into_response()
         }
         Err(_) if body_progress.is_some_and(BodyProgress::is_waiting_for_client) => {

@@ -8,7 +8,7 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode};
 use store::{Scope, bind};
 
-use super::metrics::Metrics;
+use super::metrics::{self, Metrics};
 use crate::error::{Code, Error, Result};
 use crate::web::app::App;
 
@@ -75,5 +75,5 @@ async fn metrics_with_token(State(app): State<App>, headers: HeaderMap) -> Resul
 }
 
 fn metrics_response(app: &App) -> Response {
-    ([(CONTENT_TYPE, "text/plain; version=0.0.4")], Metrics::render(app)).into_response()
+    ([(CONTENT_TYPE, metrics::MEDIA_TYPE)], Metrics::render(app)).into_response()
 }

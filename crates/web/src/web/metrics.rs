@@ -1,154 +1,136 @@
-//! Metrics in the Prometheus text format.
+//! Metrics of a node in the OpenMetrics text format, which Prometheus reads.
 
-use std::fmt::Write;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use http::{Method, StatusCode};
+use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
 
 use crate::web::app::App;
 
-/// Upper bounds of the duration histogram, in milliseconds.
-const BOUNDS: [u64; 10] = [1, 2, 5, 10, 25, 50, 100, 250, 1000, 5000];
-const METHODS: [&str; 6] = ["GET", "POST", "PATCH", "PUT", "DELETE", "other"];
+/// The media type of the metrics.
+pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// Upper bounds of the duration histogram, in seconds.
+const BOUNDS: [f64; 10] = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0];
+/// All other methods are counted together.
+const METHODS: [&str; 5] = ["GET", "POST", "PATCH", "PUT", "DELETE"];
 
-/// The counters of a node.
-#[derive(Debug, Default)]
-pub struct Metrics {
-    /// By method and by status, 100 to 599.
-    requests: [Statuses; METHODS.len()],
-    /// One bucket for each bound, and a last one for longer requests.
-    durations: [AtomicU64; BOUNDS.len() + 1],
-    total_micros: AtomicU64,
-    pub connections: AtomicU64,
-    pub connections_refused: AtomicU64,
-    pub panics: AtomicU64,
-    /// Webhook delivery attempts: failed, succeeded.
-    pub deliveries: [AtomicU64; 2],
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabels {
+    method: &'static str,
+    status: u32,
 }
 
-#[derive(Debug)]
-struct Statuses([AtomicU64; 500]);
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct DeliveryLabels {
+    outcome: &'static str,
+}
 
-impl Default for Statuses {
+/// What a node counts.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    requests: Family<RequestLabels, Counter>,
+    durations: Histogram,
+    pub connections: Gauge,
+    pub connections_refused: Counter,
+    pub panics: Counter,
+    deliveries: Family<DeliveryLabels, Counter>,
+}
+
+impl Default for Metrics {
     fn default() -> Self {
-        Self(std::array::from_fn(|_| AtomicU64::new(0)))
+        let metrics = Self {
+            registry: Registry::with_prefix("touchline"),
+            requests: Family::default(),
+            durations: Histogram::new(BOUNDS),
+            connections: Gauge::default(),
+            connections_refused: Counter::default(),
+            panics: Counter::default(),
+            deliveries: Family::default(),
+        };
+        metrics.registered()
     }
 }
 
 impl Metrics {
+    /// Registers what is counted. Counters get the suffix `_total`.
+    fn registered(mut self) -> Self {
+        for outcome in ["failed", "succeeded"] {
+            drop(self.deliveries.get_or_create(&DeliveryLabels { outcome }));
+        }
+        let registry = &mut self.registry;
+        registry.register("http_requests", "Completed HTTP requests", self.requests.clone());
+        registry.register(
+            "http_request_duration_seconds",
+            "Time from the first byte in to the first byte out",
+            self.durations.clone(),
+        );
+        registry.register("connections", "Open connections", self.connections.clone());
+        registry.register(
+            "connections_refused",
+            "Connections refused because of a limit",
+            self.connections_refused.clone(),
+        );
+        registry.register("panics", "Requests that panicked", self.panics.clone());
+        registry.register("webhook_attempts", "Webhook delivery attempts", self.deliveries.clone());
+        self
+    }
+
     /// Counts a completed request.
     pub fn count_request(&self, method: &Method, status: StatusCode, duration: Duration) {
-        let row = METHODS.iter().position(|name| *name == method.as_str());
-        let row = row.unwrap_or(METHODS.len() - 1);
-        let column = usize::from(status.as_u16()).clamp(100, 599) - 100;
-        self.requests[row].0[column].fetch_add(1, Ordering::Relaxed);
-        let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-        let bucket = BOUNDS.iter().position(|bound| millis < *bound).unwrap_or(BOUNDS.len());
-        self.durations[bucket].fetch_add(1, Ordering::Relaxed);
-        self.total_micros
-            .fetch_add(u64::try_from(duration.as_micros()).unwrap_or(0), Ordering::Relaxed);
+        let method = METHODS.into_iter().find(|name| *name == method.as_str()).unwrap_or("other");
+        let labels = RequestLabels { method, status: u32::from(status.as_u16()) };
+        self.requests.get_or_create(&labels).inc();
+        self.durations.observe(duration.as_secs_f64());
     }
 
     /// Counts a webhook delivery attempt.
     pub fn count_delivery(&self, succeeded: bool) {
-        self.deliveries[usize::from(succeeded)].fetch_add(1, Ordering::Relaxed);
+        let outcome = if succeeded { "succeeded" } else { "failed" };
+        self.deliveries.get_or_create(&DeliveryLabels { outcome }).inc();
     }
 
-    /// All metrics in the Prometheus text format.
+    /// All metrics as text.
     pub fn render(app: &App) -> String {
-        let mut out = String::new();
-        let metrics = &app.metrics;
-        metrics.render_requests(&mut out);
-        metrics.render_durations(&mut out);
-        let stats = app.db.stats();
-        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let seconds = stats.commit_micros as f64 / 1e6;
-        for (name, kind, help, value) in [
-            ("connections", "gauge", "Open connections.", get(&metrics.connections) as f64),
-            (
-                "connections_refused_total",
-                "counter",
-                "Connections refused because of a limit.",
-                get(&metrics.connections_refused) as f64,
-            ),
-            ("streams", "gauge", "Open event streams.", app.streams.open_count() as f64),
-            ("panics_total", "counter", "Requests that panicked.", get(&metrics.panics) as f64),
-            ("database_reads_total", "counter", "Read jobs completed.", stats.reads as f64),
-            ("database_writes_total", "counter", "Write jobs committed.", stats.jobs as f64),
-            (
-                "database_commits_total",
-                "counter",
-                "Commits. One commit may cover several write jobs.",
-                stats.batches as f64,
-            ),
-            ("database_commit_seconds_total", "counter", "Time spent in commits.", seconds),
-            (
-                "database_refused_total",
-                "counter",
-                "Jobs rejected because the queue was full.",
-                stats.rejected as f64,
-            ),
-            (
-                "database_waiting_reads",
-                "gauge",
-                "Read jobs in the queue.",
-                stats.waiting_reads as f64,
-            ),
-            (
-                "database_waiting_writes",
-                "gauge",
-                "Write jobs in the queue.",
-                stats.waiting_writes as f64,
-            ),
-            ("resident_bytes", "gauge", "Resident memory of the process.", resident_bytes() as f64),
-        ] {
-            write_header(&mut out, name, kind, help);
-            let _ = writeln!(out, "touchline_{name} {value}");
-        }
-        metrics.render_deliveries(&mut out);
-        out
-    }
-
-    fn render_deliveries(&self, out: &mut String) {
-        let name = "webhook_attempts_total";
-        write_header(out, name, "counter", "Webhook delivery attempts.");
-        for (outcome, count) in ["failed", "succeeded"].iter().zip(&self.deliveries) {
-            let count = count.load(Ordering::Relaxed);
-            let _ = writeln!(out, "touchline_{name}{{outcome=\"{outcome}\"}} {count}");
-        }
-    }
-
-    fn render_requests(&self, out: &mut String) {
-        write_header(out, "http_requests_total", "counter", "Completed HTTP requests.");
-        for (method, statuses) in METHODS.iter().zip(&self.requests) {
-            for (offset, count) in statuses.0.iter().enumerate() {
-                let (status, count) = (offset + 100, count.load(Ordering::Relaxed));
-                if count > 0 {
-                    let labels = format!("method=\"{method}\",status=\"{status}\"");
-                    let _ = writeln!(out, "touchline_http_requests_total{{{labels}}} {count}");
-                }
-            }
-        }
-    }
-
-    fn render_durations(&self, out: &mut String) {
-        let name = "http_request_duration_seconds";
-        write_header(out, name, "histogram", "Time from the first byte in to the first byte out.");
-        let mut sum = 0;
-        for (index, count) in self.durations.iter().enumerate() {
-            sum += count.load(Ordering::Relaxed);
-            let bound =
-                BOUNDS.get(index).map_or("+Inf".to_owned(), |b| (*b as f64 / 1e3).to_string());
-            let _ = writeln!(out, "touchline_{name}_bucket{{le=\"{bound}\"}} {sum}");
-        }
-        let seconds = self.total_micros.load(Ordering::Relaxed) as f64 / 1e6;
-        let _ = writeln!(out, "touchline_{name}_sum {seconds}\ntouchline_{name}_count {sum}");
+        let mut text = String::new();
+        let registries = [&app.metrics.registry, &state_of(app)];
+        let written = registries
+            .into_iter()
+            .try_for_each(|registry| text::encode_registry(&mut text, registry))
+            .and_then(|()| text::encode_eof(&mut text));
+        written.expect("a String accepts all text");
+        text
     }
 }
 
-fn write_header(out: &mut String, name: &str, kind: &str, help: &str) {
-    let _ = writeln!(out, "# HELP touchline_{name} {help}\n# TYPE touchline_{name} {kind}");
+/// What other parts of the service count, as it is now.
+fn state_of(app: &App) -> Registry {
+    let stats = app.db.stats();
+    let mut registry = Registry::with_prefix("touchline");
+    for (name, help, value) in [
+        ("database_reads", "Read jobs completed", stats.reads),
+        ("database_writes", "Write jobs committed", stats.jobs),
+        ("database_commits", "Commits. One commit may cover several write jobs", stats.batches),
+        ("database_refused", "Jobs rejected because the queue was full", stats.rejected),
+    ] {
+        registry.register(name, help, ConstCounter::new(value));
+    }
+    let seconds = ConstCounter::new(stats.commit_micros as f64 / 1e6);
+    registry.register("database_commit_seconds", "Time spent in commits", seconds);
+    for (name, help, value) in [
+        ("database_waiting_reads", "Read jobs in the queue", stats.waiting_reads as f64),
+        ("database_waiting_writes", "Write jobs in the queue", stats.waiting_writes as f64),
+        ("streams", "Open event streams", app.streams.open_count() as f64),
+        ("resident_bytes", "Resident memory of the process", resident_bytes() as f64),
+    ] {
+        registry.register(name, help, ConstGauge::new(value));
+    }
+    registry
 }
 
 /// The resident memory of this process in bytes. Zero if it is unknown.

@@ -26,6 +26,7 @@ pub mod json;
 pub mod row_page;
 pub mod limits;
 pub mod metrics;
+pub mod module;
 pub mod form_dedup;
 pub mod page;
 pub mod throttle;

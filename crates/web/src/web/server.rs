@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -54,11 +53,11 @@ impl ConnectionLimiter {
         let from_address = open.get(&address).copied().unwrap_or(0);
         let over_limit = !proxy && from_address >= app.config.max_connections_per_address.get();
         if total >= app.config.max_connections.get() || over_limit {
-            app.metrics.connections_refused.fetch_add(1, Ordering::Relaxed);
+            app.metrics.connections_refused.inc();
             return None;
         }
         open.insert(address, from_address + 1);
-        app.metrics.connections.fetch_add(1, Ordering::Relaxed);
+        app.metrics.connections.inc();
         drop(open);
         Some(ConnectionGuard { app: app.clone(), limiter: self.clone(), address })
     }
@@ -66,7 +65,7 @@ impl ConnectionLimiter {
 
 impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        self.app.metrics.connections.fetch_sub(1, Ordering::Relaxed);
+        self.app.metrics.connections.dec();
         let mut open = self.limiter.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = open.get_mut(&self.address) {
             *count -= 1;

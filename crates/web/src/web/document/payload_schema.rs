@@ -174,7 +174,13 @@ fn example_object(schema: &Value, root: &Value, depth: usize) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::notification_kinds;
+
+    const KINDS: &[Kind] = crate::notification_kinds! {
+        None, "Team" {
+            "team.created": "A team was created.";
+            "team.archived": "A team was archived.";
+        }
+    };
 
     #[test]
     fn standalone_schemas_contain_their_references_and_have_an_example() {
@@ -189,7 +195,7 @@ mod tests {
             "Unused": {},
         });
         let example_of = |name: &str| {
-            let kind = notification_kinds::find(name).unwrap();
+            let kind = KINDS.iter().find(|kind| kind.name == name).unwrap();
             let schema = standalone(&body_schema(kind), &components);
             let defs: Vec<_> = schema["$defs"].as_object().unwrap().keys().cloned().collect();
             assert_eq!(defs, ["AccountId", "NotificationId", "Status", "Team", "Timestamp"]);

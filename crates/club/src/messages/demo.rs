@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use store::Tx;
 
-use super::club::SampleTeam;
 use crate::error::Result;
 use crate::ids::{MessageId, PersonId, TeamId};
 use crate::if_match::IfMatch;
@@ -13,17 +12,18 @@ use crate::messages::message::{Kind, NewMessage};
 use crate::messages::{posting, receipt};
 use crate::metadata::Metadata;
 use crate::rights::{SenderIdentity, TeamAccess};
+use crate::roster::demo::DemoTeam;
 use crate::roster::member::Member;
 use crate::roster::membership::Role;
-use crate::teams::team::Team;
+use crate::web::module::DemoClub;
+
+/// Posts the messages of all teams.
+pub(super) fn create(tx: &Tx<'_>, club: &mut DemoClub) -> Result<()> {
+    club.get::<Vec<DemoTeam>>()?.iter().try_for_each(|demo| post_messages(tx, demo))
+}
 
 /// Posts an announcement that some have read, a scheduled announcement, and a conversation.
-pub(super) fn post_messages(
-    tx: &Tx<'_>,
-    sample: &SampleTeam,
-    team: &Team,
-    roster: &[Member],
-) -> Result<()> {
+fn post_messages(tx: &Tx<'_>, DemoTeam { sample, team, roster, .. }: &DemoTeam) -> Result<()> {
     let coach = roster.iter().find(|member| member.role == Role::Coach);
     let coach = coach.map(|coach| coach.person_id);
     let body = format!(

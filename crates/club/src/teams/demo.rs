@@ -5,9 +5,11 @@ use store::Tx;
 use crate::error::Result;
 use crate::metadata::Metadata;
 use crate::teams::team::{self, NewTeam, Team};
+use crate::web::module::DemoClub;
 
 /// A team of the demo club and its weekly schedule.
-pub(super) struct SampleTeam {
+#[derive(Debug)]
+pub struct SampleTeam {
     pub name: &'static str,
     pub sport: &'static str,
     pub season: &'static str,
@@ -27,12 +29,13 @@ pub(super) struct SampleTeam {
 
 impl SampleTeam {
     /// Whether its players are minors, who have guardians.
-    pub(super) fn has_minors(&self) -> bool {
+    pub fn has_minors(&self) -> bool {
         self.age < 18
     }
 }
 
-pub(super) const TEAMS: [SampleTeam; 6] = [
+/// The teams of the demo club.
+pub static TEAMS: [SampleTeam; 6] = [
     SampleTeam {
         name: "Harbour Hawks U12",
         sport: "soccer",
@@ -131,7 +134,14 @@ pub(super) const TEAMS: [SampleTeam; 6] = [
     },
 ];
 
-pub(super) fn create_team(tx: &Tx<'_>, sample: &SampleTeam) -> Result<Team> {
+/// Creates the teams, in the order of [`TEAMS`].
+pub(super) fn create(tx: &Tx<'_>, club: &mut DemoClub) -> Result<()> {
+    let teams = TEAMS.iter().map(|sample| create_team(tx, sample)).collect::<Result<Vec<_>>>()?;
+    club.insert(teams);
+    Ok(())
+}
+
+fn create_team(tx: &Tx<'_>, sample: &SampleTeam) -> Result<Team> {
     let some = |text: &str| Some(text.to_owned());
     team::create(
         tx,

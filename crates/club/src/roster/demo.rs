@@ -3,7 +3,6 @@
 use kit::{Change, Day, text};
 use store::Tx;
 
-use super::club::{SampleTeam, TEAMS};
 use crate::error::Result;
 use crate::ids::PersonId;
 use crate::rights::TeamAccess;
@@ -13,7 +12,9 @@ use crate::roster::member::Member;
 use crate::roster::membership::{MemberStatus, MembershipChange, Role};
 use crate::roster::new_members::{self, NewMember};
 use crate::roster::person::PersonChange;
+use crate::teams::demo::{SampleTeam, TEAMS};
 use crate::teams::team::Team;
+use crate::web::module::DemoClub;
 
 const PLAYERS: usize = 12;
 
@@ -61,9 +62,35 @@ const PARENT_NAMES: [&str; 12] = [
     "Marta", "Erik",
 ];
 
+/// A team with its people.
+#[derive(Debug, Clone)]
+pub struct DemoTeam {
+    /// Its position in [`TEAMS`].
+    pub number: usize,
+    pub sample: &'static SampleTeam,
+    pub team: Team,
+    pub roster: Vec<Member>,
+}
+
+/// Creates the rosters of all teams.
+pub(super) fn create(tx: &Tx<'_>, club: &mut DemoClub) -> Result<()> {
+    let teams = club.get::<Vec<Team>>()?.clone();
+    let with_roster = |(number, (sample, team)): (usize, (&'static SampleTeam, Team))| {
+        let roster = create_roster(tx, number, sample, &team)?;
+        Ok(DemoTeam { number, sample, team, roster })
+    };
+    let teams = TEAMS.iter().zip(teams).enumerate().map(with_roster);
+    club.insert(teams.collect::<Result<Vec<_>>>()?);
+    Ok(())
+}
+
 /// Adds twelve players, a coach and, for minors, a manager to the roster.
-pub(super) fn create_roster(tx: &Tx<'_>, sample: &SampleTeam, team: &Team) -> Result<Vec<Member>> {
-    let number = TEAMS.iter().position(|team| team.name == sample.name).unwrap_or(0);
+fn create_roster(
+    tx: &Tx<'_>,
+    number: usize,
+    sample: &SampleTeam,
+    team: &Team,
+) -> Result<Vec<Member>> {
     let mut roster = Vec::new();
     for index in 0..PLAYERS {
         roster.push(new_members::add(

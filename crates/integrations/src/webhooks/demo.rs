@@ -7,7 +7,9 @@ use store::Tx;
 
 use crate::error::Result;
 use crate::if_match::IfMatch;
+use crate::rights::TeamAccess;
 use crate::signals::{self, Notification};
+use crate::web::module::DemoClub;
 use crate::webhooks::delivery::{Attempt, Attempts, Delivery, Status, delivery_id};
 use crate::webhooks::edit::{self, EditContext, NewWebhook};
 use crate::webhooks::webhook::Webhook;
@@ -20,7 +22,8 @@ const DELIVERIES: usize = 64;
 const DELIVERY_INTERVAL: Duration = Duration::from_secs(44 * 60);
 
 /// Creates the webhook and its past deliveries.
-pub(super) fn create_webhook(tx: &Tx<'_>, context: &EditContext) -> Result<()> {
+pub(super) fn create(tx: &Tx<'_>, club: &mut DemoClub) -> Result<()> {
+    let context = &EditContext::new(&club.app, None, TeamAccess::AllTeams);
     let new = NewWebhook {
         url: "https://scores.example.org/hooks/touchline".to_owned(),
         events: ["event.*", "rsvp.answered", "message.posted"].map(str::to_owned).to_vec(),

@@ -8,6 +8,7 @@ use crate::if_match::IfMatch;
 use crate::metadata::Metadata;
 use crate::money::payment::{Method, PaymentDetails};
 use crate::rights::TeamAccess;
+use crate::roster::demo::DemoTeam;
 use crate::roster::member::Member;
 use crate::roster::membership::Role;
 use crate::shop::buyer::NewBuyer;
@@ -20,14 +21,20 @@ use crate::shop::product::{self, AvailableTo, NewProduct, Product};
 use crate::shop::refunding::{self, NewRefund};
 use crate::shop::settle;
 use crate::shop::variant::NewVariant;
-use crate::teams::team::Team;
+use crate::web::module::DemoClub;
 
 const ALL_TEAMS: &TeamAccess = &TeamAccess::AllTeams;
 const DISCOUNT_CODE: &str = "SIBLING10";
 const SIZES: [(&str, i64); 4] = [("128", 8), ("140", 12), ("152", 12), ("164", 6)];
 
+/// Creates the products and orders.
+pub(super) fn create(tx: &Tx<'_>, club: &mut DemoClub) -> Result<()> {
+    let ticket = create_products(tx)?;
+    club.get::<Vec<DemoTeam>>()?.iter().try_for_each(|demo| create_orders(tx, demo, ticket))
+}
+
 /// Creates the products of the whole club and a discount code. Returns the raffle ticket's id.
-pub(super) fn create_products(tx: &Tx<'_>) -> Result<ProductId> {
+fn create_products(tx: &Tx<'_>) -> Result<ProductId> {
     let code = NewDiscount {
         code: DISCOUNT_CODE.to_owned(),
         amount: None,
@@ -53,12 +60,7 @@ pub(super) fn create_products(tx: &Tx<'_>) -> Result<ProductId> {
 }
 
 /// Creates a team's kit and six orders in different states.
-pub(super) fn create_orders(
-    tx: &Tx<'_>,
-    team: &Team,
-    roster: &[Member],
-    ticket: ProductId,
-) -> Result<()> {
+fn create_orders(tx: &Tx<'_>, demo: &DemoTeam, ticket: ProductId) -> Result<()> {
     let sizes = SIZES.map(|(size, stock)| NewVariant {
         id: None,
         name: Some(size.to_owned()),
@@ -66,14 +68,14 @@ pub(super) fn create_orders(
         stock: kit::Change::Set(stock),
     });
     let kit = NewProduct {
-        team_id: Some(team.id),
+        team_id: Some(demo.team.id),
         variants: sizes.into(),
         tax_rate_bps: 2300,
         available_to: AvailableTo::Members,
         ..new_product("Home kit", 3499)
     };
     let kit = product::create(tx, ALL_TEAMS, kit)?;
-    let players = roster.iter().filter(|member| member.role == Role::Player);
+    let players = demo.roster.iter().filter(|member| member.role == Role::Player);
     for (index, player) in players.take(6).enumerate() {
         let order = placing::place(tx, ALL_TEAMS, new_order(&kit, ticket, player, index))?;
         advance_order(tx, order, index)?;

@@ -3,7 +3,6 @@
 use kit::{Day, LocalTime, Zone};
 use store::Tx;
 
-use super::club::{SampleTeam, TEAMS};
 use crate::error::{Error, Result};
 use crate::events::duty::NewDuty;
 use crate::events::edit::{self, ApplyTo, Cancellation};
@@ -17,22 +16,24 @@ use crate::if_match::IfMatch;
 use crate::metadata::Metadata;
 use crate::paging::{Order, Page};
 use crate::rights::TeamAccess;
+use crate::roster::demo::DemoTeam;
 use crate::roster::member::Member;
 use crate::teams::team::Team;
+use crate::web::module::DemoClub;
 
 const WEEKS_BEHIND: i64 = 10;
 const WEEKS_AHEAD: i64 = 16;
 /// RSVPs exist for events from this many weeks ago to this many weeks ahead.
 const RSVP_WEEKS: (i64, i64) = (4, 2);
 
+/// Creates the events of all teams.
+pub(super) fn create(tx: &Tx<'_>, club: &mut DemoClub) -> Result<()> {
+    club.get::<Vec<DemoTeam>>()?.iter().try_for_each(|demo| create_events(tx, demo))
+}
+
 /// Creates the events of a team and their RSVPs.
-pub(super) fn create_events(
-    tx: &Tx<'_>,
-    sample: &SampleTeam,
-    team: &Team,
-    roster: &[Member],
-) -> Result<()> {
-    let (name, address, latitude, longitude) = sample.home_ground;
+fn create_events(tx: &Tx<'_>, demo: &DemoTeam) -> Result<()> {
+    let (name, address, latitude, longitude) = demo.sample.home_ground;
     let ground = location::create(
         tx,
         &TeamAccess::AllTeams,
@@ -48,11 +49,11 @@ pub(super) fn create_events(
             metadata: Metadata::default(),
         },
     )?;
-    create_practices(tx, sample, team, ground.id)?;
+    create_practices(tx, demo, ground.id)?;
     for week in -WEEKS_BEHIND..WEEKS_AHEAD {
-        create_game(tx, sample, team, (week, ground.id))?;
+        create_game(tx, demo, week, ground.id)?;
     }
-    create_rsvps(tx, team, roster)
+    create_rsvps(tx, &demo.team, &demo.roster)
 }
 
 /// The Monday `week` weeks from now.
@@ -95,13 +96,8 @@ fn empty_event(team: &Team, kind: Kind, starts_at: EventTime) -> NewEvent {
     }
 }
 
-fn create_practices(
-    tx: &Tx<'_>,
-    sample: &SampleTeam,
-    team: &Team,
-    ground: LocationId,
-) -> Result<()> {
-    let (days, hour) = sample.practices;
+fn create_practices(tx: &Tx<'_>, demo: &DemoTeam, ground: LocationId) -> Result<()> {
+    let (team, (days, hour)) = (&demo.team, demo.sample.practices);
     let first = monday(tx, &team.timezone, -WEEKS_BEHIND)?;
     let each_week = i64::try_from(days.split(',').count()).unwrap_or(1);
     let new = NewEvent {
@@ -119,13 +115,8 @@ fn create_practices(
 }
 
 /// A Saturday game; every other one is at home.
-fn create_game(
-    tx: &Tx<'_>,
-    sample: &SampleTeam,
-    team: &Team,
-    (week, ground): (i64, LocationId),
-) -> Result<()> {
-    let number = TEAMS.iter().position(|team| team.name == sample.name).unwrap_or(0);
+fn create_game(tx: &Tx<'_>, demo: &DemoTeam, week: i64, ground: LocationId) -> Result<()> {
+    let DemoTeam { number, sample, team, .. } = demo;
     let round = usize::try_from(week + WEEKS_BEHIND).unwrap_or(0);
     let (home, hour) = (round.is_multiple_of(2), i8::try_from(9 + number).unwrap_or(9));
     let monday = monday(tx, &team.timezone, week)?;
@@ -190,6 +181,6 @@ fn create_rsvp(tx: &Tx<'_>, event: EventId, member: &Member, seed: usize) -> Res
     let new = NewAnswer { answer, note: note.map(str::to_owned), on_behalf_of: None };
     // Each answer changes the event's counts, so read it again.
     let event = event::find(tx, &TeamAccess::AllTeams, event)?;
-    rsvp::record_answer(tx, event, member.id, new, super::ACTOR)?;
+    rsvp::record_answer(tx, event, member.id, new, tx.actor())?;
     Ok(())
 }

@@ -12,16 +12,23 @@ use crate::if_match::IfMatch;
 use crate::metadata::Metadata;
 use crate::money::payment::{Method, PaymentDetails};
 use crate::rights::TeamAccess;
+use crate::roster::demo::DemoTeam;
 use crate::teams::team::Team;
+use crate::web::module::DemoClub;
 
 const FEE: i64 = 13_500;
 const INSTALLMENT: i64 = FEE / 3;
 /// How many days ago the first installment was due.
 const DUE_DAYS_AGO: i64 = 20;
 
+/// Charges the season fee of all teams.
+pub(super) fn create(tx: &Tx<'_>, club: &mut DemoClub) -> Result<()> {
+    club.get::<Vec<DemoTeam>>()?.iter().try_for_each(|demo| create_dues(tx, &demo.team))
+}
+
 /// Charges every player. The first due is paid in full, the second in part, the third is waived, the fourth is
 /// overpaid, the fifth is unpaid. All others have their first installment paid.
-pub(super) fn create_dues(tx: &Tx<'_>, team: &Team) -> Result<()> {
+fn create_dues(tx: &Tx<'_>, team: &Team) -> Result<()> {
     let fee = NewCharge {
         team_id: team.id,
         member_id: None,

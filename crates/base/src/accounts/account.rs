@@ -105,7 +105,7 @@ pub fn change(tx: &Tx<'_>, change: &AccountChange) -> Result<Account> {
     let mut faults = Vec::new();
     let mut line = |pointer: &str, text: &str, max| {
         text::normalize_line(text, max).unwrap_or_else(|_| {
-            let detail = format!("Enter 1 to {max} characters on a single line.");
+            let detail = message!("Enter 1 to {max} characters on a single line.", max);
             faults.push(Fault::new(pointer, "invalid", detail));
             String::new()
         })

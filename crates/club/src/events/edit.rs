@@ -322,8 +322,9 @@ pub fn postpone(
 ) -> Result<EventView> {
     let before = find_editable(tx, access, id, expected)?;
     if before.status != Status::Scheduled {
+        let status = before.status.to_string();
         let detail =
-            format!("Only a scheduled event can be postponed. This event is {}.", before.status);
+            message!("Only a scheduled event can be postponed. This event is {status}.", status);
         return Err(Error::invalid_state(detail));
     }
     let edited = before.series_id.is_some();

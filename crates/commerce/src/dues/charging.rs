@@ -238,8 +238,10 @@ fn payers(
         let own_guardians = guardians.get(&person).map(Vec::as_slice).unwrap_or_default();
         let payer = new.payer.unwrap_or_else(|| own_guardians.first().copied().unwrap_or(person));
         if payer != person && !own_guardians.contains(&payer) {
-            let detail =
-                format!("The payer must be the member {member} or one of their guardians.");
+            let detail = message!(
+                "The payer must be the member {member} or one of their guardians.",
+                member
+            );
             faults.push(Fault::new("/payer", "not_a_payer", detail));
             break;
         }

@@ -63,7 +63,8 @@ pub fn refund(
         (None, None) => plan_full(tx, &before, refundable, restock)?,
     };
     if plan.amount > refundable {
-        let detail = format!("The refund exceeds the refundable amount of {refundable}.");
+        let detail =
+            message!("The refund exceeds the refundable amount of {refundable}.", refundable);
         return Err(Error::invalid_state(detail));
     }
     if plan.amount == refundable {

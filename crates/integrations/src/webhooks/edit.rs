@@ -377,8 +377,10 @@ pub(super) fn validate_takeover(
             && is_hidden(kind)
     });
     let Some(kind) = hidden else { return Ok(events) };
-    let detail =
-        format!("This webhook receives {kind} notifications, which you are not allowed to read.");
+    let detail = message!(
+        "This webhook receives {kind} notifications, which you are not allowed to read.",
+        kind
+    );
     Err(Error::invalid(vec![Fault::new("/events", "not_allowed", detail)]))
 }
 

@@ -15,8 +15,10 @@ use crate::web::app::App;
 const NONCE_LENGTH: usize = 32;
 
 /// The error for a form that was already submitted with other content.
-const CONTENT_CHANGED: &str = "You already submitted this form with different content, and that submission was saved. \
-    Reload the page to see the result.";
+const CONTENT_CHANGED: &str = mark!(
+    "You already submitted this form with different content, and that submission was saved. \
+     Reload the page to see the result."
+);
 
 /// Generates a nonce for a form that is about to be shown.
 pub fn new_nonce(app: &App) -> String {

@@ -12,7 +12,7 @@ use super::volunteers;
 use crate::error::{Error, Fault, Result};
 use crate::ids::{AccountId, EventId, MemberId, PersonId, RsvpId, TeamId};
 use crate::if_match::IfMatch;
-use crate::paging::{Page, Paged, page_sql};
+use crate::paging::{Order, Page, Paged};
 use crate::resource::impl_resource;
 use crate::rights::TeamAccess;
 use crate::signals::Publish;
@@ -162,12 +162,17 @@ pub fn list(
 ) -> Result<Vec<Rsvp>> {
     let (answer, limit) = (filter.answer, page.fetch_limit());
     let after = page.after(MemberId::MIN, MemberId::MAX);
-    let text = page_sql!(page, Rsvp::SELECT, FILTER);
+    let text = match page.order {
+        Order::Asc => sql!(Rsvp::SELECT, FILTER, ASCENDING),
+        Order::Desc => sql!(Rsvp::SELECT, FILTER, DESCENDING),
+    };
     Ok(db.all(text, bind! { event, answer, after, limit })?)
 }
 
 const FILTER: &str = " where account_id = :account and event_id = :event
     and (cast(:answer as text) is null or answer = :answer)";
+const ASCENDING: &str = " and member_id > :after order by member_id limit :limit";
+const DESCENDING: &str = " and member_id < :after order by member_id desc limit :limit";
 
 /// Records a member's answer. A yes to a full event goes on the waiting list. If a place becomes free, the next member
 /// on the waiting list is promoted.

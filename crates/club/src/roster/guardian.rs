@@ -100,15 +100,15 @@ impl From<&GuardianLink> for Guardian {
 
 /// A guardian to add or update. With `id` it is that person, and only the given fields change. Without `id` it is an
 /// existing person with the same name and email address, or a new person if there is none.
-#[input(as = GuardianInput, check = api::check_guardian)]
+#[input(as = GuardianInput)]
 #[derive(Default)]
 pub struct NewGuardian {
+    /// First name of the guardian. Required without `id`.
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 120)]
+    #[input(with(api::guardian_name), non_null)]
+    pub first_name: Option<String>,
     /// ID of an existing person.
     pub id: Option<PersonId>,
-    /// First name of the guardian. Required without `id`.
-    #[schema(value_type = Option<String>)]
-    #[input(line(120), non_null)]
-    pub first_name: Option<String>,
     /// Last name of the guardian.
     #[input(line(120))]
     pub last_name: Change<String>,

@@ -91,10 +91,14 @@ impl Fields {
         format!("{}/{name}", self.pointer)
     }
 
+    /// Whether a field was sent with a value and not read yet.
+    pub fn has(&self, name: &str) -> bool {
+        self.remaining.get(name).is_some_and(|value| !value.is_null())
+    }
+
     /// Reports a fault of the first of these fields if none of them was sent. Call it before reading them.
     pub fn require_any(&mut self, names: &[&str], detail: &'static str) {
-        let sent = |name: &&str| self.remaining.get(*name).is_some_and(|value| !value.is_null());
-        if !names.iter().any(sent) {
+        if !names.iter().any(|name| self.has(name)) {
             self.fault(names[0], "required", detail);
         }
     }

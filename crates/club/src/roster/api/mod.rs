@@ -10,7 +10,6 @@ use utoipa_axum::routes;
 use crate::error::Result;
 use crate::ids::{MemberId, PersonId, TeamId};
 use crate::rights::ScopeName;
-use crate::roster::guardian::NewGuardian;
 use crate::roster::member::{self, Member, MemberChange, MemberFilter, MemberStatus};
 use crate::roster::new_members::{self, NewMember, RosterBatch};
 use crate::roster::private_data::{HasPrivateData, PrivateAccess, redact_member, redact_response};
@@ -307,12 +306,13 @@ pub(super) fn status(fields: &mut Fields, name: &str) -> Change<MemberStatus> {
     }
 }
 
-/// A new guardian needs a first name.
-pub(super) fn check_guardian(new: &NewGuardian, fields: &mut Fields) {
-    let is_known = new.id.is_some() || fields.is_faulty("id");
-    if !is_known && new.first_name.is_none() && !fields.is_faulty("first_name") {
-        fields.fault("first_name", "required", "This field is required.");
+/// The first name of a guardian, which is read before the `id`. A new guardian needs one.
+pub(super) fn guardian_name(fields: &mut Fields, name: &str) -> Change<String> {
+    let line = fields.line(name, 120);
+    if line == Change::Keep && !fields.has("id") && !fields.is_faulty(name) {
+        fields.fault(name, "required", "This field is required.");
     }
+    line
 }
 
 /// Removed members are left out, unless the caller filters by status.

@@ -24,6 +24,7 @@ pub mod rights;
 pub mod notification_kinds;
 pub mod signals;
 pub mod resource;
+pub mod prelude;
 pub mod config;
 pub mod address_policy;
 pub mod outbound;

@@ -1,24 +1,17 @@
 //! `GET /me`: describes the caller. Any valid credential may use it.
 
-use axum::response::Response;
-use kit::string_enum::StringEnum;
-use serde::Serialize;
+use utoipa::PartialSchema;
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
-use utoipa::{PartialSchema, ToSchema};
-use utoipa_axum::routes;
 
 use crate::accounts::account::{self, Account};
 use crate::accounts::api_key;
 use crate::accounts::credential::Holder;
 use crate::accounts::user::{self, Role};
-use crate::error::Result;
-use crate::ids::{AppId, MemberId, PersonId, TeamId};
-use crate::rights::ScopeName;
-use crate::web::caller::{AnyCredential, Caller};
+use crate::prelude::*;
+use crate::web::caller::AnyCredential;
 use crate::web::module::Module;
-use crate::web::query::{NoQuery, Query};
-use crate::web::reply::ObjectResponse;
+use crate::web::prelude::*;
 
 /// This module.
 pub const MODULE: Module = Module { api: |routes| routes.with(routes!(me)), ..Module::EMPTY };

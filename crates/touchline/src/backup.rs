@@ -17,14 +17,14 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use kit::Timestamp;
 use kit::secret::hex;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
-use store::{Db, Reader, Scope, Table, Tx, Value};
+use store::{Db, Table, Value};
 
 use crate::accounts::account;
 use crate::migrations::MIGRATIONS;
+use crate::prelude::*;
 use crate::signals;
 use signature::{Origin, PublicKey, Signature, SigningKey};
 

@@ -3,13 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use kit::Timestamp;
-use serde::Serialize;
-use store::{Db, Dialect, Scope, bind};
+use store::{Db, Dialect};
 
 use crate::backup;
 use crate::config::{BaseUrl, Config};
 use crate::migrations::MIGRATIONS;
+use crate::prelude::*;
 use crate::smtp::server::{self, Server};
 use crate::webhooks::summary;
 

@@ -3,15 +3,13 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use store::{Reader, Scope, Tx};
 use tokio::sync::watch;
 
 use crate::accounts::usage;
 use crate::dues::{late_fee, reminders};
-use crate::error::Result;
-use crate::ids::AccountId;
 use crate::messages::posting;
 use crate::oauth::{code, grant, pending_request, token};
+use crate::prelude::*;
 use crate::shop::cancellation;
 use crate::signin::cleanup;
 use crate::web::app::App;

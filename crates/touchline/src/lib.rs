@@ -19,13 +19,9 @@ pub mod demo;
 pub mod jobs;
 pub mod cli;
 
-use axum::Router;
-use axum::response::Response;
-
-use crate::error::{Code, Error, Result};
-use crate::web::app::App;
+use crate::prelude::*;
 use crate::web::module::{Module, PersonalData};
-use crate::web::routes::Routes;
+use crate::web::prelude::*;
 use crate::web::{assets, docs, health};
 
 /// All modules. A module comes after those it uses.

@@ -1,15 +1,10 @@
 //! The account: a club or league, with its tier.
 
-use kit::{Timestamp, Zone, text};
-use serde::Serialize;
-use store::{Reader, Tx, bind, record, sql};
-use utoipa::ToSchema;
+use kit::text;
 
-use crate::error::{Code, Error, Fault, Result};
 use crate::hook::Hook;
-use crate::ids::AccountId;
-use crate::resource::impl_resource;
-use crate::signals::{self, Publish, Subject};
+use crate::prelude::*;
+use crate::signals::{self, Subject};
 use crate::tier::Tier;
 
 /// Runs when the account is deleted, for tables without a foreign key.

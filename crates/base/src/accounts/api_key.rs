@@ -5,16 +5,11 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 use kit::secret::{ApiKey, constant_time_eq};
-use kit::{Timestamp, string_enum, text};
-use serde::Serialize;
-use store::{Reader, Tx, bind, record, row, sql};
+use kit::{string_enum, text};
 
-use crate::error::{Code, Error, Fault, Result};
-use crate::ids::{AccountId, KeyId, TeamId};
-use crate::paging::{Page, page_sql};
-use crate::resource::impl_resource;
-use crate::rights::{Scopes, SpaceSeparated};
-use crate::signals::Publish;
+use crate::paging::page_sql;
+use crate::prelude::*;
+use crate::rights::SpaceSeparated;
 use crate::tier::Tier;
 
 record! {

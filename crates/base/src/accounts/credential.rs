@@ -2,11 +2,9 @@
 
 use super::api_key;
 use super::user::Role;
-use crate::ids::{AccountId, AppId, GrantId, KeyId, TeamId, UserId};
-use crate::rights::{Scopes, SpaceSeparated, TeamAccess};
+use crate::prelude::*;
+use crate::rights::SpaceSeparated;
 use crate::tier::Tier;
-use kit::Timestamp;
-use store::Scope;
 
 /// An authenticated credential.
 #[derive(Debug, Clone)]

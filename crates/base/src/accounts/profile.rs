@@ -1,11 +1,10 @@
 //! Changes that users make to their own profile: name, email address and password.
 
 use kit::{contact, text};
-use store::{Reader, Tx, bind};
 
 use super::user::{self, User};
-use crate::error::{Error, Fault, Result, UniqueViolationExt};
-use crate::ids::UserId;
+use crate::error::UniqueViolationExt;
+use crate::prelude::*;
 
 /// Stores the hash of a new password.
 pub fn set_password(tx: &Tx<'_>, id: UserId, hash: &str) -> Result<()> {

@@ -1,12 +1,9 @@
 //! Roles of users in an account: granted by invitations, changed and revoked by admins. Only owners may
 //! grant or revoke the owner role, and the last owner cannot be removed.
 
-use store::{Reader, Tx};
-
 use super::permissions::AccessLevel;
 use super::user::{self, Role, role_of};
-use crate::error::{Code, Error, Result};
-use crate::ids::UserId;
+use crate::prelude::*;
 
 /// Adds a user to this account with at least this role. Never lowers a role the user already has.
 pub fn ensure_role(tx: &Tx<'_>, user: UserId, role: Role) -> Result<Role> {

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::permissions::AccessLevel;
-use crate::ids::{MemberId, PersonId, TeamId};
-use crate::rights::{TeamAccess, UserAccess};
+use crate::prelude::*;
+use crate::rights::UserAccess;
 
 /// The access of a user through the rosters. Archived teams and removed members do not count.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

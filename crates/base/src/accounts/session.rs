@@ -3,14 +3,11 @@
 
 use std::time::Duration;
 
-use kit::Timestamp;
 use kit::secret::{Token, TokenKind};
 use kit::string_enum;
-use store::{Reader, Tx, bind, enum_column, record, row, sql};
 
 use super::user::{self, Role};
-use crate::error::{Code, Error, Result};
-use crate::ids::{AccountId, SessionId, UserId};
+use crate::prelude::*;
 
 /// Maximum age of a session, however often it is used.
 const MAX_AGE: Duration = Duration::from_secs(30 * 86_400);

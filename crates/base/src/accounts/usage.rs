@@ -7,12 +7,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use kit::{Clock, Timestamp};
-use store::{Reader, Tx, bind, row};
+use kit::Clock;
 
 use super::credential::{Credential, Holder};
-use crate::error::Result;
-use crate::ids::{AccountId, AppId, KeyId};
+use crate::prelude::*;
 
 pub const HOUR: Duration = Duration::from_secs(3600);
 /// An hour in microseconds, the unit of [`Timestamp`].

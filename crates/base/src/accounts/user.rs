@@ -2,15 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use kit::{Timestamp, contact, string_enum, text};
-use serde::Serialize;
-use store::{Reader, Tx, bind, enum_column, record, row, sql};
-use utoipa::ToSchema;
+use kit::{contact, string_enum, text};
 
-use crate::error::{Error, Fault, Result, UniqueViolationExt};
+use crate::error::UniqueViolationExt;
 use crate::i18n::Locale;
-use crate::ids::{AccountId, UserId};
-use crate::signals::{Publish, Subject};
+use crate::prelude::*;
+use crate::signals::Subject;
 
 string_enum! {
     /// The role of a user in an account.

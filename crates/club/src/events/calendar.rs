@@ -3,16 +3,12 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use kit::Timestamp;
 use kit::ics::{self, Calendar, Entry};
-use kit::string_enum::StringEnum;
-use store::{Reader, bind, sql};
 
 use super::event::{Event, Status};
 use super::feed::{self, Subscription};
 use super::location::{self, Location};
-use crate::error::Result;
-use crate::ids::TeamId;
+use crate::prelude::*;
 
 /// Older events are left out.
 const MAX_AGE: Duration = Duration::from_secs(366 * 86_400);

@@ -2,16 +2,11 @@
 
 use std::collections::HashSet;
 
-use kit::{Timestamp, string_enum};
-use serde::Serialize;
-use store::{Reader, bind, row};
-use utoipa::ToSchema;
+use kit::string_enum;
 
 use super::event::Event;
 use super::event_time;
-use crate::error::Result;
-use crate::ids::{EventId, LocationId, PersonId, TeamId};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 
 string_enum! {
     /// What two overlapping events have in common.

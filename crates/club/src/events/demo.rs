@@ -1,9 +1,7 @@
 //! The demo club's season: practices and games from ten weeks ago to sixteen weeks ahead, with RSVPs.
 
-use kit::{Day, LocalTime, Zone};
-use store::Tx;
+use kit::LocalTime;
 
-use crate::error::{Error, Result};
 use crate::events::duty::NewDuty;
 use crate::events::edit::{self, ApplyTo, Cancellation};
 use crate::events::event::{self, EventFilter, HomeAway, Kind};
@@ -11,11 +9,7 @@ use crate::events::event_time::EventTime;
 use crate::events::location::{self, NewLocation};
 use crate::events::rsvp::{self, Choice, NewAnswer};
 use crate::events::schedule::{self, NewEvent};
-use crate::ids::{EventId, LocationId};
-use crate::if_match::IfMatch;
-use crate::metadata::Metadata;
-use crate::paging::{Order, Page};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::roster::demo::DemoTeam;
 use crate::roster::member::Member;
 use crate::teams::team::Team;

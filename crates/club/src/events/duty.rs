@@ -3,12 +3,10 @@
 use std::collections::BTreeSet;
 
 use macros::input;
-use serde::{Deserialize, Serialize, Serializer};
-use store::{Column, ToValue, Tx, Value};
-use utoipa::ToSchema;
+use serde::{Deserialize, Serializer};
+use store::{Column, ToValue, Value};
 
-use crate::error::{Code, Error, Fault, Result};
-use crate::ids::{DutyId, PersonId};
+use crate::prelude::*;
 
 /// A volunteer duty at an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]

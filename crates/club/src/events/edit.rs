@@ -1,8 +1,7 @@
 //! Updating, cancelling, postponing and deleting events: a single one, the following ones of its series, or all.
 
-use kit::{Change, Zone, string_enum};
+use kit::string_enum;
 use macros::input;
-use store::{Tx, bind};
 
 use super::conflicts;
 use super::duty::NewDuty;
@@ -11,12 +10,7 @@ use super::event_time::{self, EventTime, NOT_A_TIME};
 use super::rescheduling::{Rescheduling, Times};
 use super::rsvp;
 use super::schedule;
-use crate::error::{Error, Fault, Result};
-use crate::ids::{EventId, LocationId};
-use crate::if_match::IfMatch;
-use crate::metadata::Metadata;
-use crate::rights::TeamAccess;
-use crate::signals::Publish;
+use crate::prelude::*;
 use crate::teams::team;
 
 string_enum! {

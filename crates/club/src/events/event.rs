@@ -1,23 +1,14 @@
 //! The event record: a game, practice or other meeting of a team.
 
-use kit::string_enum::StringEnum;
-use kit::{LocalTime, Timestamp, Zone, string_enum};
+use kit::{LocalTime, string_enum};
 use macros::query;
-use serde::Serialize;
-use store::{Reader, Tx, bind, enum_column, record, sql};
-use utoipa::ToSchema;
 
 use super::conflicts::Warning;
 use super::duty::Duties;
 use super::event_time::Span;
 use super::location::{self, Location};
-use crate::error::{Result, UniqueViolationExt};
-use crate::ids::{AccountId, EventId, LocationId, MemberId, SeriesId, TeamId};
-use crate::if_match::Versioned;
-use crate::metadata::Metadata;
-use crate::paging::{Order, Page, Paged};
-use crate::resource::impl_resource;
-use crate::rights::TeamAccess;
+use crate::error::UniqueViolationExt;
+use crate::prelude::*;
 use crate::signals::Subject;
 
 string_enum! {

@@ -6,13 +6,13 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use kit::LocalTime;
 use kit::time::LocalMoment;
-use kit::{Day, LocalTime, Timestamp, Zone};
 use utoipa::openapi::schema::{Schema, Type};
 use utoipa::openapi::{ObjectBuilder, RefOr};
 
-use crate::error::Fault;
 use crate::i18n::Message;
+use crate::prelude::*;
 
 /// Maximum duration of an event.
 pub const MAX_DURATION: Duration = Duration::from_secs(31 * 86_400);

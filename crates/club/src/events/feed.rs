@@ -5,24 +5,14 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use kit::Timestamp;
 use kit::secret::sha256;
 use macros::{inputs, query};
-use serde::Serialize;
-use store::{Reader, Tx, bind, record, row, sql};
-use utoipa::ToSchema;
 
 use crate::accounts::user;
-use crate::error::{Error, Fault, Result};
-use crate::ids::{AccountId, FeedId, PersonId, TeamId, UserId};
-use crate::if_match::{IfMatch, Versioned};
-use crate::paging::{Page, page_sql};
-use crate::resource::impl_resource;
-use crate::rights::TeamAccess;
+use crate::paging::page_sql;
+use crate::prelude::*;
 use crate::roster::access;
-use crate::signals::Publish;
 use crate::teams::team;
-use crate::violations::Violations;
 
 record! {
     /// A calendar that calendar apps can subscribe to.

@@ -1,15 +1,8 @@
 //! The history of RSVPs, and members who have not answered.
 
-use kit::Timestamp;
-use serde::Serialize;
-use store::{Reader, bind, row, sql};
-use utoipa::ToSchema;
-
 use super::event::Event;
 use super::rsvp::Answer;
-use crate::error::Result;
-use crate::ids::{EventId, MemberId, PersonId};
-use crate::paging::{Order, Page, Paged};
+use crate::prelude::*;
 
 row! {
     /// An entry in the history of a member's RSVP.

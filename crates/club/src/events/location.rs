@@ -6,22 +6,13 @@
 
 use std::collections::BTreeSet;
 
-use kit::{Timestamp, string_enum, text};
+use kit::{string_enum, text};
 use macros::{inputs, query};
-use serde::Serialize;
-use store::{Reader, Tx, bind, enum_column, record, sql};
-use utoipa::ToSchema;
 
 use super::event;
-use crate::error::{Error, Fault, Result, UniqueViolationExt};
-use crate::ids::{AccountId, LocationId, TeamId};
-use crate::if_match::IfMatch;
-use crate::metadata::Metadata;
-use crate::paging::{Page, page_sql};
-use crate::resource::impl_resource;
-use crate::rights::TeamAccess;
-use crate::signals::Publish;
-use crate::violations::Violations;
+use crate::error::UniqueViolationExt;
+use crate::paging::page_sql;
+use crate::prelude::*;
 
 string_enum! {
     /// Whether a location is in use.

@@ -1,11 +1,7 @@
 //! Personal data in the schedule: export and erasure.
 
-use serde_json::{Value, json};
-use store::{Reader, Tx, bind, row};
-
 use super::feed;
-use crate::error::Result;
-use crate::ids::{EventId, MemberId, PersonId};
+use crate::prelude::*;
 
 row! {
     struct AnswerRow {

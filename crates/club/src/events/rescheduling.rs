@@ -1,14 +1,12 @@
 //! New times of events after a change, for the changed event and the others of its series.
 
-use kit::{Change, LocalTime, Timestamp, Zone};
-use store::Tx;
+use kit::LocalTime;
 
 use super::edit::{self, ApplyTo, EventChange};
 use super::event::Event;
 use super::event_time::{EventTime, Span};
 use super::schedule;
-use crate::error::{Error, Fault, Result};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::teams::team;
 
 /// The new times that a change requests, resolved for the event it was sent to.

@@ -1,10 +1,7 @@
 //! What a roster change means for events.
 
-use store::{Tx, bind};
-
-use crate::error::Result;
 use crate::events::{event, rsvp, volunteers};
-use crate::ids::TeamId;
+use crate::prelude::*;
 
 /// Reacts to a change of a member. Events store how many members are invited, and a member who leaves frees their place
 /// at future events. Guardians may leave together with a member, so volunteer duties are checked after every change.

@@ -1,21 +1,12 @@
 //! RSVPs: answers, the waiting list, and the history of answers.
 
-use kit::{Timestamp, string_enum};
+use kit::string_enum;
 use macros::{input, query};
-use serde::Serialize;
-use store::{Reader, Tx, bind, enum_column, record, row, sql};
-use utoipa::ToSchema;
 
 use super::event::{self, Event, Status};
 use super::rsvp_snapshot::RsvpSnapshot;
 use super::volunteers;
-use crate::error::{Error, Fault, Result};
-use crate::ids::{AccountId, EventId, MemberId, PersonId, RsvpId, TeamId};
-use crate::if_match::IfMatch;
-use crate::paging::{Order, Page, Paged};
-use crate::resource::impl_resource;
-use crate::rights::TeamAccess;
-use crate::signals::Publish;
+use crate::prelude::*;
 use crate::teams::team;
 
 string_enum! {

@@ -1,11 +1,7 @@
 //! RSVPs as notifications contain them.
 
-use kit::Timestamp;
-use serde::Serialize;
-use utoipa::ToSchema;
-
 use super::rsvp::{Answer, Rsvp};
-use crate::ids::{EventId, MemberId, RsvpId, TeamId};
+use crate::prelude::*;
 use crate::signals::Subject;
 
 /// An RSVP in a notification. It has no note, because the note can contain health information.

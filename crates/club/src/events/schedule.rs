@@ -1,22 +1,16 @@
 //! Creating a single event, or a series by a recurrence rule.
 
+use kit::LocalTime;
 use kit::recurrence::Rule;
-use kit::{LocalTime, Timestamp, Zone};
 use macros::input;
-use store::Tx;
 
 use super::conflicts;
 use super::duty::{Duties, NewDuty};
 use super::event::{self, Event, EventView, HomeAway, Kind, Status};
 use super::event_time::{self, EventTime, NOT_A_TIME, Span};
 use super::location;
-use crate::error::{Code, Error, Fault, Result};
-use crate::ids::{LocationId, TeamId};
-use crate::metadata::Metadata;
-use crate::rights::TeamAccess;
-use crate::signals::Publish;
+use crate::prelude::*;
 use crate::teams::team::{self, Team};
-use crate::violations::Violations;
 
 /// A new event.
 #[input(as = CreateEventRequest, faults(if_rejected))]

@@ -1,15 +1,9 @@
 //! Taking and giving up volunteer duties.
 
-use store::{Tx, bind, sql};
-
 use super::duty::Duties;
 use super::event::{self, Event, EventView, Status};
 use super::event_time::MAX_DURATION;
-use crate::error::{Error, Result};
-use crate::ids::{DutyId, EventId, PersonId, TeamId};
-use crate::if_match::IfMatch;
-use crate::rights::TeamAccess;
-use crate::signals::Publish;
+use crate::prelude::*;
 use crate::teams::team;
 
 /// A duty of an event and the person who takes it or gives it up.

@@ -1,17 +1,10 @@
 //! The JSON endpoints of emails.
 
-use axum::response::Response;
-use utoipa_axum::routes;
-
 use super::email::{self, Email, EmailFilter};
 use crate::error::Result;
 use crate::ids::EmailId;
-use crate::web::caller::{Caller, OutboxRead};
-use crate::web::cursor::Paging;
-use crate::web::path::PathParams;
-use crate::web::query::{NoQuery, Query};
-use crate::web::reply::{ListResponse, ObjectResponse};
-use crate::web::routes::Routes;
+use crate::web::caller::OutboxRead;
+use crate::web::prelude::*;
 
 /// Routes below `/emails`.
 pub fn routes(routes: Routes) -> Routes {

@@ -6,19 +6,13 @@
 
 use std::time::Duration;
 
-use kit::{Timestamp, string_enum};
+use kit::string_enum;
 use macros::query;
-use serde::Serialize;
-use store::{Reader, Tx, bind, enum_column, record, sql};
-use utoipa::ToSchema;
 
 use crate::accounts::user;
-use crate::error::{Error, Result};
 use crate::i18n::{Locale, Message};
-use crate::ids::{AccountId, EmailId, PersonId};
-use crate::paging::{Page, page_sql};
-use crate::resource::impl_resource;
-use crate::rights::TeamAccess;
+use crate::paging::page_sql;
+use crate::prelude::*;
 use crate::roster::preferences;
 
 /// How long a node may work on an email before another node may send it. Longer than the timeout of one attempt.

@@ -2,13 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use store::Tx;
-
 use super::email::{self, NewEmail};
 use crate::accounts::account;
-use crate::error::Result;
 use crate::i18n::Message;
-use crate::ids::PersonId;
+use crate::prelude::*;
 use crate::roster::guardian;
 use crate::roster::person::{self, Person};
 use crate::roster::preferences::RecipientLocales;

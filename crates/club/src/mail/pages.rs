@@ -3,24 +3,17 @@
 //! `GET` changes nothing, because mail programs and virus scanners open every link. Only `POST` does. The link in the
 //! email is the only credential.
 
-use askama::Template;
-use axum::Router;
 use axum::extract::{Request, State};
-use axum::response::Response;
-use axum::routing::get;
+use http::HeaderValue;
 use http::header::REFERRER_POLICY;
-use http::{HeaderValue, StatusCode};
-use store::{Reader, Scope, Tx};
 
 use crate::accounts::account;
-use crate::error::{Code, Error, Result};
-use crate::ids::{AccountId, PersonId};
+use crate::prelude::*;
 use crate::roster::preferences::{self, Preferences};
 use crate::unsubscribe_key::UnsubscribeKey;
-use crate::web::app::App;
 use crate::web::body;
-use crate::web::page::{self, Frame};
-use crate::web::path::PathParams;
+use crate::web::page;
+use crate::web::prelude::*;
 
 /// Maximum size of a request body, in bytes.
 const MAX_BODY_BYTES: usize = 1024;

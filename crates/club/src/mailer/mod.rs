@@ -9,14 +9,12 @@ mod message;
 use std::time::Duration;
 
 use lettre::message::Mailbox;
-use store::{Scope, Tx};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::accounts::account;
-use crate::error::{Code, Error};
-use crate::ids::{AccountId, EmailId};
 use crate::mail::email::{self, Email};
+use crate::prelude::*;
 use crate::smtp::server::{SendOutcome, Server};
 use crate::web::app::App;
 use crate::web::server::stop_requested;

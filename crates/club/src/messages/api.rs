@@ -1,9 +1,6 @@
 //! The JSON endpoints of messages.
 
-use axum::response::Response;
-use kit::Change;
 use macros::query;
-use utoipa_axum::routes;
 
 use super::audience::{Audience, AudienceKind};
 use super::editing::{self, MessageChange};
@@ -11,18 +8,11 @@ use super::listing::{self, MessageFilter, StatusFilter};
 use super::message::{self, Kind, Message, NewMessage};
 use super::posting;
 use super::receipt::{self, Receipt, ReceiptFilter, UnreadCounts};
-use crate::error::Result;
-use crate::ids::{MessageId, PersonId};
 use crate::messages::receipt::ReceiptSnapshot;
-use crate::web::body::{Body, NoBody, OptionalBody};
-use crate::web::caller::{Caller, MessagesRead, MessagesWrite};
-use crate::web::cursor::Paging;
-use crate::web::fields::{Fields, FromBody};
+use crate::prelude::*;
+use crate::web::caller::{MessagesRead, MessagesWrite};
 use crate::web::idempotency;
-use crate::web::path::PathParams;
-use crate::web::query::{NoQuery, Params, Query};
-use crate::web::reply::{ListResponse, ObjectResponse};
-use crate::web::routes::Routes;
+use crate::web::prelude::*;
 
 /// Maximum length of a subject, in characters.
 const MAX_SUBJECT_CHARS: usize = 200;

@@ -3,14 +3,11 @@
 use std::collections::BTreeSet;
 
 use kit::string_enum;
-use kit::string_enum::StringEnum;
-use serde::{Deserialize, Serialize};
-use store::{Column, Reader, ToValue, Value, bind};
-use utoipa::ToSchema;
+use serde::Deserialize;
+use store::{Column, ToValue, Value};
 
 use super::people::{self, TeamMember};
-use crate::error::{Fault, Result};
-use crate::ids::{EventId, MemberId, PersonId, TeamId};
+use crate::prelude::*;
 use crate::roster::membership::Role;
 
 string_enum! {

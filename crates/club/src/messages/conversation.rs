@@ -2,14 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use store::{Reader, bind};
-
 use super::audience::Audience;
 use super::message::{self, Kind, MessageRecord, Status};
 use super::people;
-use crate::error::{Error, Fault, Result};
-use crate::ids::{MessageId, PersonId, TeamId};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::roster::membership::Role;
 
 /// The participants of a conversation: author and recipients of its last message, since every message goes to all

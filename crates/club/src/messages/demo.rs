@@ -2,16 +2,11 @@
 
 use std::time::Duration;
 
-use store::Tx;
-
-use crate::error::Result;
-use crate::ids::{MessageId, PersonId, TeamId};
-use crate::if_match::IfMatch;
 use crate::messages::audience::{Audience, AudienceKind};
 use crate::messages::message::{Kind, NewMessage};
 use crate::messages::{posting, receipt};
-use crate::metadata::Metadata;
-use crate::rights::{SenderIdentity, TeamAccess};
+use crate::prelude::*;
+use crate::rights::SenderIdentity;
 use crate::roster::demo::DemoTeam;
 use crate::roster::member::Member;
 use crate::roster::membership::Role;

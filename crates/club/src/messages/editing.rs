@@ -1,20 +1,12 @@
 //! Changes to messages after they were posted: updating and retracting them.
 
-use kit::{Change, Timestamp};
 use macros::input;
-use store::Tx;
 
 use super::audience::{self, Audience};
 use super::message::{Kind, Message, MessageRecord, Status, find_managed, update, with_author};
 use super::{api, conversation, emails, posting};
-use crate::error::{Error, Fault, Result};
-use crate::ids::MessageId;
-use crate::if_match::IfMatch;
-use crate::metadata::Metadata;
-use crate::rights::TeamAccess;
-use crate::signals::Publish;
+use crate::prelude::*;
 use crate::teams::team;
-use crate::violations::Violations;
 
 /// Changes to a message. Omitted fields stay unchanged. `subject`, `body`, `audience` and `publish_at` can
 /// only be changed while the message is scheduled.

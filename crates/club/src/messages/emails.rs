@@ -4,13 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use store::Tx;
-
 use super::message::{Kind, MessageRecord};
 use super::{markdown, people, receipt};
-use crate::error::Result;
-use crate::ids::PersonId;
 use crate::mail::email::{self, NewEmail};
+use crate::prelude::*;
 use crate::roster::person::{self, Person};
 use crate::roster::preferences::RecipientLocales;
 use crate::roster::safeguarding;

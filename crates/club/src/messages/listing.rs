@@ -1,14 +1,10 @@
 //! Lists of messages with filters.
 
-use kit::{Timestamp, string_enum};
+use kit::string_enum;
 use macros::query;
-use store::{Reader, bind, sql};
 
 use super::message::{self, Kind, Message, MessageRecord, Status};
-use crate::error::{Code, Result};
-use crate::ids::{MessageId, PersonId, TeamId};
-use crate::paging::{Order, Page};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 
 string_enum! {
     /// Filter by status.

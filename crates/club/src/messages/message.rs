@@ -2,20 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use kit::{Timestamp, string_enum};
-use serde::Serialize;
-use store::{Reader, Tx, bind, enum_column, record, sql};
-use utoipa::ToSchema;
+use kit::string_enum;
 
 use super::audience::Audience;
 use super::{markdown, people, receipt};
-use crate::error::{Error, Result};
-use crate::ids::{AccountId, MessageId, PersonId, TeamId};
-use crate::if_match::Versioned;
-use crate::metadata::Metadata;
-use crate::paging::Paged;
-use crate::resource::impl_resource;
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::roster::safeguarding;
 use crate::signals::Subject;
 

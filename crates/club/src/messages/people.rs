@@ -2,10 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use store::{Reader, bind, row};
-
-use crate::error::Result;
-use crate::ids::{MemberId, PersonId, TeamId};
+use crate::prelude::*;
 use crate::roster::guardian::{self, Guardianship};
 use crate::roster::membership::Role;
 use crate::roster::person::{self, Person};

@@ -1,12 +1,8 @@
 //! Personal data in messages: export and erasure.
 
-use serde_json::{Value, json};
-use store::{Reader, Tx, bind, row, sql};
-
 use super::editing;
 use super::message::{MessageRecord, Status};
-use crate::error::Result;
-use crate::ids::{MessageId, PersonId};
+use crate::prelude::*;
 
 row! {
     struct ReceiptRow {

@@ -3,19 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use kit::Timestamp;
-use serde_json::json;
-use store::{Reader, Tx, bind, row};
-
 use super::editing;
 use super::message::{self, Kind, Message, MessageRecord, NewMessage, Status};
 use super::{audience, conversation, emails, people, receipt, recipients};
-use crate::error::{Code, Error, Fault, Result};
-use crate::ids::{AccountId, MessageId, PersonId, TeamId};
-use crate::rights::{SenderIdentity, TeamAccess};
-use crate::signals::Publish;
+use crate::prelude::*;
+use crate::rights::SenderIdentity;
 use crate::teams::team::{self, Team};
-use crate::violations::Violations;
 
 /// How far ahead a message can be scheduled.
 const MAX_SCHEDULE_AHEAD: Duration = Duration::from_secs(366 * 24 * 60 * 60);

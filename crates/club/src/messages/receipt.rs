@@ -2,21 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use kit::Timestamp;
 use macros::query;
-use serde::Serialize;
-use store::{Reader, Tx, bind, row, sql};
-use utoipa::ToSchema;
 
 use super::message::{self, Status};
 use super::people;
-use crate::error::{Code, Error, Result};
-use crate::ids::{MessageId, PersonId, TeamId};
-use crate::if_match::{IfMatch, Versioned};
-use crate::paging::{Order, Page, Paged};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::roster::person;
-use crate::signals::{Publish, Subject};
+use crate::signals::Subject;
 
 /// The receipt of a message by one person.
 #[derive(Debug, Clone, Serialize, ToSchema)]

@@ -2,14 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use store::Reader;
-
 use super::audience::AudienceKind;
 use super::message::{Kind, MessageRecord};
 use super::people::TeamPeople;
 use super::{audience, conversation, people, safety};
-use crate::error::{Code, Error, Fault, Result};
-use crate::ids::PersonId;
+use crate::prelude::*;
 use crate::roster::safeguarding;
 use crate::teams::team::Team;
 

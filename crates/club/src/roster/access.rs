@@ -2,13 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use store::{Reader, bind, row};
-
 use super::guardian;
 use super::membership::Role;
 use crate::accounts::roster_access::{FamilyMembership, RosterAccess};
-use crate::error::Result;
-use crate::ids::{MemberId, PersonId, TeamId, UserId};
+use crate::prelude::*;
 
 row! {
     struct MembershipRow {

@@ -3,15 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use kit::{Day, Timestamp};
-use store::{Reader, bind, row, sql};
-
 use super::membership::Role;
 use super::{guardian, person};
-use crate::error::Result;
-use crate::ids::PersonId;
-use crate::paging::Page;
-use crate::resource::impl_resource;
+use crate::prelude::*;
 use crate::teams::age_group::ADULT_AGE;
 
 row! {

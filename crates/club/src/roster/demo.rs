@@ -1,11 +1,8 @@
 //! The demo club's people. Every name is made up.
 
-use kit::{Change, Day, text};
-use store::Tx;
+use kit::text;
 
-use crate::error::Result;
-use crate::ids::PersonId;
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::roster::email_confirmation;
 use crate::roster::guardian::NewGuardian;
 use crate::roster::member::Member;

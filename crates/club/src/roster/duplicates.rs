@@ -4,13 +4,11 @@
 //! addresses, so the address of a guardian counts only together with the same name. Otherwise two siblings would look
 //! like one child.
 
-use store::Reader;
-
 use super::guardian;
 use super::membership::{self, MemberStatus};
 use super::person::{self, Person};
-use crate::error::{Candidate, MatchedOn, Result};
-use crate::rights::TeamAccess;
+use crate::error::{Candidate, MatchedOn};
+use crate::prelude::*;
 
 /// Existing people who are similar to this person, each once. `shared` says that the email address is known to be that
 /// of a guardian.

@@ -1,13 +1,8 @@
 //! Confirmation of people's email addresses.
 
-use serde_json::json;
-use store::{Tx, bind};
-
 use super::person::{self, Person};
 use super::safeguarding;
-use crate::error::Result;
-use crate::ids::PersonId;
-use crate::signals::Publish;
+use crate::prelude::*;
 
 /// Marks the email addresses of these new people as confirmed.
 pub fn confirm_new_emails(tx: &Tx<'_>, people: Vec<PersonId>) -> Result<()> {

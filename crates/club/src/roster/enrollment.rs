@@ -1,8 +1,5 @@
 //! Enrollment of users: links a new user of the club to a person on the roster, as a guardian or as a coach.
 
-use kit::Change;
-use store::{Reader, Tx};
-
 use super::guardian::{self, GuardianLink};
 use super::linking;
 use super::membership::{MembershipChange, Role};
@@ -10,9 +7,7 @@ use super::new_members::{self, NewMember};
 use super::person::{self, Person, PersonChange};
 use super::version_cascade::VersionCascade;
 use crate::accounts::user::User;
-use crate::error::{Error, Result};
-use crate::ids::{PersonId, TeamId};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 
 /// Makes a user of the club a guardian of this child. The user becomes, in this order: the person they are already
 /// linked to, the child's existing guardian with the user's confirmed email address, or a new person. `confirmed` says

@@ -2,20 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
-use store::{Reader, Tx};
-
 use super::guardian;
 use super::member::{self, Member};
 use super::membership::{self, MemberStatus, Membership, Positions, roster_count};
 use super::person::{self, Person};
 use super::profile;
 use super::version_cascade::VersionCascade;
-use crate::error::{Error, Result};
-use crate::ids::{PersonId, TeamId};
-use crate::metadata::Metadata;
-use crate::rights::TeamAccess;
-use crate::signals::Publish;
+use crate::prelude::*;
 use crate::teams::team;
 
 /// All data on the roster about a person.

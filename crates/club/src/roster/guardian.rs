@@ -2,12 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kit::{Change, Timestamp};
 use macros::input;
-use serde::Serialize;
-use serde_json::json;
-use store::{Reader, Tx, bind, record, sql};
-use utoipa::ToSchema;
 
 use super::api;
 use super::guards::{self, Dependent};
@@ -15,11 +10,7 @@ use super::guards::{report_admin_only, report_guardian_only};
 use super::person::{self, Person, PersonChange};
 use super::safeguarding;
 use super::version_cascade::VersionCascade;
-use crate::error::{Code, Error, Result};
-use crate::ids::{AccountId, PersonId};
-use crate::rights::TeamAccess;
-use crate::signals::Publish;
-use crate::violations::Violations;
+use crate::prelude::*;
 
 /// Maximum number of guardians of a person.
 pub const MAX_GUARDIANS: usize = 10;

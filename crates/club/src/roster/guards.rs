@@ -5,16 +5,11 @@
 //! data of their teams. Nobody may grant or redirect such access beyond their own teams: only admins and API keys for
 //! the whole club may. Archived teams do not count, because nobody sees them.
 
-use store::{Reader, bind};
-
 use super::guardian;
 use super::membership::{self, MemberStatus, Membership, Role, roster_count};
 use super::person::{self, Person};
-use crate::error::{Code, Error, Result};
-use crate::ids::{PersonId, TeamId};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::teams::age_group::ADULT_AGE;
-use crate::violations::Violations;
 
 /// Error detail for changes that only an admin may make.
 pub const ADMIN_ONLY: &str = mark!("Only an admin of the club can do this.");

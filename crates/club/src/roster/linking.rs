@@ -1,14 +1,11 @@
 //! Links between users and people on the roster.
 
-use store::{Reader, Tx, bind, sql};
-
 use super::person::{self, Person};
 use super::safeguarding::{self, ProtectionChange};
 use super::version_cascade::VersionCascade;
 use crate::accounts::user;
-use crate::error::{Error, Result, UniqueViolationExt};
-use crate::ids::{PersonId, UserId};
-use crate::signals::Publish;
+use crate::error::UniqueViolationExt;
+use crate::prelude::*;
 
 /// The person of this club that a user is linked to.
 pub fn find_person(db: &Reader<'_>, user: UserId) -> Result<Option<Person>> {

@@ -2,11 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use kit::{Change, Day, Timestamp, text};
+use kit::text;
 use macros::{input, query};
-use serde::Serialize;
-use store::{Reader, Tx, bind, sql};
-use utoipa::ToSchema;
 
 use super::api;
 use super::guardian::{self, NewGuardian};
@@ -18,16 +15,9 @@ use super::person::{self, Person, PersonChange};
 use super::profile::Private;
 use super::safeguarding;
 use super::version_cascade::VersionCascade;
-use crate::error::{Error, Result};
-use crate::ids::{MemberId, PersonId, TeamId, UserId};
-use crate::if_match::IfMatch;
-use crate::metadata::Metadata;
-use crate::paging::{Page, page_sql};
-use crate::resource::impl_resource;
-use crate::rights::TeamAccess;
-use crate::signals::Publish;
+use crate::paging::page_sql;
+use crate::prelude::*;
 use crate::teams::team;
-use crate::violations::Violations;
 
 /// A person on a team's roster.
 #[derive(Debug, Clone, Serialize, ToSchema)]

@@ -1,17 +1,12 @@
 //! The membership: the record of a person on a team, and its rules.
 
-use kit::{Change, Day, Timestamp, string_enum};
+use kit::string_enum;
 use macros::input;
-use serde::Serialize;
-use store::{Column, Reader, ToValue, Tx, Value, bind, enum_column, record, sql};
+use store::{Column, ToValue, Value};
 
 use super::api;
-use crate::error::{Fault, Result};
-use crate::ids::{AccountId, MemberId, PersonId, TeamId};
-use crate::metadata::Metadata;
-use crate::resource::impl_resource;
+use crate::prelude::*;
 use crate::teams::team::Team;
-use crate::violations::Violations;
 
 /// The error for a member who left before they joined.
 pub const LEFT_BEFORE_JOINED: &str = "`left_on` must not be before `joined_on`.";

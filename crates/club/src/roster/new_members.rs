@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use macros::input;
-use store::Tx;
 
 use super::guardian::{self, NewGuardian};
 use super::guards::report_admin_only;
@@ -16,13 +15,8 @@ use super::person::{self, Person, PersonChange};
 use super::safeguarding;
 use super::version_cascade::VersionCascade;
 use super::{api, duplicates};
-use crate::error::{Code, Error, Result};
-use crate::ids::{PersonId, TeamId};
-use crate::metadata::Metadata;
-use crate::rights::TeamAccess;
-use crate::signals::Publish;
+use crate::prelude::*;
 use crate::teams::team::{self, Team};
-use crate::violations::Violations;
 
 /// A new member of a team: an existing person (`person_id`) or a new one (`first_name` and other fields of the person).
 #[input(as = AddMemberRequest, check = api::check_new_member)]

@@ -6,30 +6,23 @@
 
 use std::time::Duration;
 
-use askama::Template;
-use axum::Router;
-use axum::response::Response;
-use axum::routing::get;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use http::HeaderValue;
 use http::header::REFERRER_POLICY;
-use http::{HeaderValue, StatusCode};
 use kit::secret::{constant_time_eq, sha256};
-use store::{Reader, Scope, Tx};
 
 use super::email_confirmation;
 use super::person::{self, Person};
 use super::preferences::RecipientLocales;
 use super::safeguarding;
 use crate::accounts::account;
-use crate::error::{Code, Error, Result};
-use crate::ids::{AccountId, PersonId};
+use crate::prelude::*;
 use crate::smtp::direct::DirectEmail;
-use crate::web::app::App;
-use crate::web::page::{self, Frame};
-use crate::web::path::PathParams;
+use crate::web::page;
+use crate::web::prelude::*;
 use crate::web::throttle::RateLimit;
-use crate::web::visitor::{Guest, GuestForm, PageResult};
+use crate::web::visitor::{Guest, GuestForm};
 
 /// Rate limit of confirmation emails per person.
 const CONFIRMATION_EMAIL_LIMIT: RateLimit =

@@ -2,18 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kit::{Change, Day, Timestamp, contact, text};
+use kit::{contact, text};
 use macros::input;
-use store::{Reader, Tx, bind, record, sql};
 
 use super::api;
 pub use super::erasure::{erase, export_person};
-use crate::error::{Error, Result};
 use crate::hook::Hook;
-use crate::ids::{AccountId, PersonId, UserId};
-use crate::resource::impl_resource;
-use crate::rights::TeamAccess;
-use crate::violations::Violations;
+use crate::prelude::*;
 
 /// Runs when the name of a person changes.
 pub static ON_RENAMED: Hook<fn(&Tx<'_>, PersonId) -> Result<()>> = Hook::new("person::ON_RENAMED");

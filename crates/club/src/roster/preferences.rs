@@ -2,15 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use store::{Reader, Tx, bind, row};
-
 use super::person::Person;
 use super::profile;
 use crate::accounts::user;
-use crate::error::Result;
 use crate::i18n::Locale;
-use crate::ids::{PersonId, UserId};
-use crate::signals::Publish;
+use crate::prelude::*;
 
 row! {
     /// The email address and preference of a person.

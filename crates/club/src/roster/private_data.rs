@@ -1,14 +1,10 @@
 //! Private data of people: who may see it, and audit entries for reading medical notes.
 
-use serde_json::json;
-use store::Tx;
-
 use super::member::Member;
 use super::membership::MemberStatus;
 use super::profile::{Private, Profile};
-use crate::error::Result;
-use crate::rights::TeamAccess;
-use crate::signals::{Publish, SensitiveRead};
+use crate::prelude::*;
+use crate::signals::SensitiveRead;
 
 /// A response object that may contain private data of a person.
 pub trait HasPrivateData: Sized {

@@ -2,11 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kit::{Change, Day, Timestamp, text};
+use kit::text;
 use macros::{input, query};
-use serde::Serialize;
-use store::{Reader, Tx, bind};
-use utoipa::ToSchema;
 
 use super::api;
 use super::guardian::{self, Guardian};
@@ -16,13 +13,8 @@ use super::membership::{self, MemberStatus, Role};
 use super::person::{self, Person, PersonChange, VISIBLE_FILTER};
 use super::safeguarding;
 use super::version_cascade::VersionCascade;
-use crate::error::{Error, Result};
-use crate::ids::{AccountId, MemberId, PersonId, TeamId, UserId};
-use crate::if_match::IfMatch;
-use crate::paging::{Page, page_sql};
-use crate::resource::impl_resource;
-use crate::rights::TeamAccess;
-use crate::violations::Violations;
+use crate::paging::page_sql;
+use crate::prelude::*;
 
 /// Private data of a person. Included in single objects, in lists only with `include=private`, and never in
 /// notifications.

@@ -12,10 +12,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kit::Day;
-use serde_json::json;
-use store::{Reader, Tx, bind, row};
-
 use super::guardian::{self, Guardianship};
 use super::guards;
 use super::guards::{report_admin_only, report_guardian_only};
@@ -23,14 +19,10 @@ use super::membership::Role;
 use super::person::{self, Person};
 use super::profile::{self, Profile};
 use super::version_cascade::VersionCascade;
-use crate::error::{Error, Result};
 use crate::hook::Hook;
-use crate::ids::{PersonId, TeamId};
-use crate::rights::TeamAccess;
-use crate::signals::Publish;
+use crate::prelude::*;
 use crate::teams::age_group::{ADULT_AGE, is_adult_age_group};
 use crate::teams::team::Team;
-use crate::violations::Violations;
 
 type ProtectionHook = fn(&Tx<'_>, PersonId, &ProtectionChange) -> Result<()>;
 

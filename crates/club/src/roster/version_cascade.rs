@@ -3,18 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use store::Tx;
-
 use super::guardian;
 use super::member::Member;
 use super::membership::{self, Membership};
 use super::person::{self, Person};
 use super::profile::{self, Profile};
 use super::safeguarding;
-use crate::error::Result;
-use crate::ids::PersonId;
-use crate::rights::TeamAccess;
-use crate::signals::Publish;
+use crate::prelude::*;
 
 /// The people that a change has affected so far.
 #[derive(Debug, Default)]

@@ -1,18 +1,10 @@
 //! Endpoints of teams.
 
-use axum::response::Response;
-use utoipa_axum::routes;
-
 use super::team::{self, NewTeam, Team, TeamChange, TeamFilter};
 use crate::error::Result;
 use crate::ids::TeamId;
-use crate::web::body::{Body, NoBody, OptionalBody};
-use crate::web::caller::{Caller, TeamsManage, TeamsRead, TeamsWrite};
-use crate::web::cursor::Paging;
-use crate::web::path::PathParams;
-use crate::web::query::{NoQuery, Query};
-use crate::web::reply::{ListResponse, ObjectResponse};
-use crate::web::routes::Routes;
+use crate::web::caller::{TeamsManage, TeamsRead, TeamsWrite};
+use crate::web::prelude::*;
 
 /// Routes below `/teams`.
 pub fn routes(routes: Routes) -> Routes {

@@ -1,25 +1,14 @@
 //! `/admin/teams`: the list of teams and the form to add one.
 
-use askama::Template;
-use axum::Router;
-use axum::routing::get;
-use http::StatusCode;
-use kit::Zone;
-use store::{Reader, Tx};
-
 use super::team::{self, NewTeam, Status, Team, TeamFilter};
 use crate::accounts::account;
 use crate::accounts::permissions::TeamsManage;
-use crate::error::Result;
-use crate::paging::Order;
-use crate::rights::TeamAccess;
-use crate::web::app::App;
+use crate::prelude::*;
 use crate::web::form::{Field, FilledForm};
-use crate::web::form_dedup::{Nonce, new_nonce, parse_nonce, submit_once};
+use crate::web::form_dedup::{Nonce, submit_once};
 use crate::web::list::{Cell, Column, FilterBar, ToCell, list_page};
-use crate::web::page::{self, Frame, Section};
-use crate::web::row_page::{ListRequest, RowPage};
-use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
+use crate::web::page;
+use crate::web::prelude::*;
 
 const TEAMS: &str = "/admin/teams";
 const NEW: &str = "/admin/teams/new";

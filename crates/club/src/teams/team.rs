@@ -1,23 +1,14 @@
 //! The team record: its rules, its SQL and its functions.
 
-use kit::{Change, Timestamp, Zone, string_enum, text};
+use kit::{string_enum, text};
 use macros::{inputs, query};
-use serde::Serialize;
-use store::{Reader, Tx, bind, enum_column, record, sql};
-use utoipa::ToSchema;
 
 use crate::accounts::account;
-use crate::error::{AsUniqueViolation, Code, Error, Result, UniqueViolationExt};
+use crate::error::{AsUniqueViolation, UniqueViolationExt};
 use crate::hook::Hook;
-use crate::ids::{AccountId, TeamId};
-use crate::if_match::IfMatch;
-use crate::metadata::Metadata;
-use crate::paging::{Page, page_sql};
-use crate::resource::impl_resource;
-use crate::rights::TeamAccess;
-use crate::signals::Publish;
+use crate::paging::page_sql;
+use crate::prelude::*;
 use crate::teams::age_group::is_adult_age_group;
-use crate::violations::Violations;
 
 /// Runs when a team becomes an adult team.
 pub static ON_BECAME_ADULT: Hook<fn(&Tx<'_>, TeamId) -> Result<()>> =

@@ -1,20 +1,11 @@
 //! JSON endpoints for card payments.
 
-use axum::response::Response;
-use store::Tx;
-use utoipa_axum::routes;
-
 use super::checkout::{self, Checkout, CheckoutRequest, NewCheckout};
 use super::checkout_session;
 use super::subject::Subject;
-use crate::error::Result;
-use crate::ids::{CheckoutId, DueId, OrderId};
-use crate::web::body::{Body, OptionalBody};
-use crate::web::caller::{Caller, OrdersPlace, OrdersRead};
-use crate::web::path::PathParams;
-use crate::web::query::{NoQuery, Query};
-use crate::web::reply::ObjectResponse;
-use crate::web::routes::Routes;
+use crate::prelude::*;
+use crate::web::caller::{OrdersPlace, OrdersRead};
+use crate::web::prelude::*;
 
 /// `/orders/{id}/checkout`, `/dues/{id}/checkout` and `/checkouts/{id}`.
 pub fn routes(routes: Routes) -> Routes {

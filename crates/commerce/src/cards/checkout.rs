@@ -5,21 +5,13 @@
 
 use std::time::Duration;
 
-use kit::{Currency, Timestamp, string_enum};
+use kit::string_enum;
 use macros::input;
-use serde::Serialize;
-use store::{Reader, Tx, bind, enum_column, record, sql};
-use utoipa::ToSchema;
 
 use super::subject::{Outstanding, Subject};
 use crate::card_provider::provider::CheckoutSession;
-use crate::error::{Error, Fault, Result};
-use crate::ids::{AccountId, CheckoutId, PaymentId, TeamId};
-use crate::if_match::IfMatch;
 use crate::money::MAX_AMOUNT;
-use crate::resource::impl_resource;
-use crate::rights::TeamAccess;
-use crate::signals::Publish;
+use crate::prelude::*;
 
 /// Lifetime of a session. Stripe requires at least 30 minutes.
 const SESSION_LIFETIME: Duration = Duration::from_secs(3600);

@@ -1,12 +1,9 @@
 //! Opening checkout sessions: each is recorded first, then requested from the provider.
 
-use store::{Scope, Tx};
-
 use super::checkout::{self, Checkout, CheckoutRequest};
 use super::reconcile;
 use crate::card_provider::provider::{CheckoutSession, ProviderError};
-use crate::error::{Error, Result};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::web::app::App;
 
 /// Records a checkout and opens a session at the provider, unless the checkout already has one. The caller must

@@ -1,15 +1,12 @@
 //! Disputes (chargebacks): the payer's bank claims a payment back. Disputes are handled at the provider; this module
 //! records their status, publishes it and emails the admins. No money is moved automatically.
 
-use store::{Scope, Tx};
-
 use super::ACTOR;
 use super::emails;
 use crate::card_provider::Cards;
 use crate::card_provider::provider::{ProviderDispute, ProviderError};
-use crate::error::Result;
-use crate::ids::AccountId;
 use crate::money::payment;
+use crate::prelude::*;
 use crate::web::app::App;
 
 /// Looks up a dispute at the provider and records its status if it has changed.

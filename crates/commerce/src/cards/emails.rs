@@ -1,15 +1,12 @@
 //! Emails to admins about card payments that need attention. They are queued in the same transaction as the event.
 
-use kit::Money;
-use store::Tx;
-
 use super::checkout::{self, Checkout};
 use super::subject::Subject;
 use crate::card_provider::provider::Dispute;
-use crate::error::Result;
 use crate::i18n::Message;
 use crate::mail::email::enqueue_to_admins;
 use crate::money::payment::{Payment, Refund};
+use crate::prelude::*;
 
 /// A payment arrived for an order that could no longer be paid.
 pub(super) fn unmatched_payment_refunded(tx: &Tx<'_>, checkout: &Checkout) -> Result<()> {

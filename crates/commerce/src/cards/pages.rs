@@ -1,24 +1,14 @@
 //! The redirect to the payment provider, and the pages it sends payers back to. Those pages show no personal data and
 //! prove nothing: only the provider's API tells whether something was paid.
 
-use askama::Template;
-use axum::Router;
-use axum::response::Response;
-use axum::routing::{get, post};
-use http::StatusCode;
-
 use super::checkout::CheckoutRequest;
 use super::checkout_session;
 use super::subject::Subject;
 use crate::accounts::permissions::OrdersPlace;
-use crate::error::{Error, Result};
-use crate::ids::{DueId, OrderId};
 use crate::money;
-use crate::web::app::App;
-use crate::web::form::Form;
-use crate::web::page::{self, Frame};
-use crate::web::path::PathParams;
-use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
+use crate::prelude::*;
+use crate::web::page;
+use crate::web::prelude::*;
 
 /// Routes for paying a due or an order, `/checkout/done` and `/checkout/back`.
 pub fn router() -> Router<App> {

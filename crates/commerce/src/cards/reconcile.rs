@@ -3,14 +3,11 @@
 
 use std::time::Duration;
 
-use store::{Reader, Scope};
-
 use super::checkout::{self, Checkout, Status};
 use super::{ACTOR, refunds, settlement};
 use crate::card_provider::Cards;
 use crate::card_provider::provider::{NewSession, ProviderError};
-use crate::error::{Code, Error, Result};
-use crate::ids::{AccountId, CheckoutId};
+use crate::prelude::*;
 use crate::web::app::App;
 
 /// Number of checkouts to load at once.

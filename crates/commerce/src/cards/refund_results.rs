@@ -1,16 +1,13 @@
 //! Applies the outcome of refunds to orders, dues and the ledger: completed, failed, or made at the provider without
 //! this service.
 
-use store::Tx;
-
 use super::emails;
 use super::subject::Subject;
 use crate::card_provider::provider::{ListedRefund, ProviderRefund, RefundOutcome};
 use crate::dues::paying;
-use crate::error::Result;
-use crate::ids::RefundId;
 use crate::money::ledger::{self, Book, EntryContext, Movement};
 use crate::money::payment::{self, Payment, Refund, RefundLines, RefundRequest, RefundStatus};
+use crate::prelude::*;
 use crate::shop::refunding;
 
 const EXTERNAL_REFUND_REASON: &str = "Refunded at the payment provider.";

@@ -3,16 +3,13 @@
 
 use std::time::Duration;
 
-use store::{Reader, Scope, Tx};
-
 use super::{ACTOR, refund_results};
 use crate::card_provider::Cards;
 use crate::card_provider::provider::{
     NewProviderRefund, ProviderError, ProviderRefund, RefundOutcome,
 };
-use crate::error::{Code, Error, Result};
-use crate::ids::{AccountId, RefundId};
 use crate::money::payment::{self, PendingRefund};
+use crate::prelude::*;
 use crate::web::app::App;
 
 /// Number of refunds to load at once.

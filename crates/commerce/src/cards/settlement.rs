@@ -1,18 +1,14 @@
 //! Applies the status of a checkout session: the order or due is paid once, or the payment came too late and is
 //! refunded or kept as credit.
 
-use store::Tx;
-
 use super::checkout::{self, Checkout, Status};
 use super::emails;
 use super::refund_results;
 use super::subject::{Subject, record_payment};
 use crate::card_provider::provider::{CheckoutSession, SessionStatus};
-use crate::error::{Error, Result};
-use crate::ids::{CheckoutId, PaymentId};
 use crate::money::ledger::{self, Book, EntryContext, Movement};
 use crate::money::payment::{self, Method, NewPayment, PaymentDetails, RefundLines, RefundRequest};
-use crate::signals::Publish;
+use crate::prelude::*;
 
 /// Applies the status of a session, and emails the admins if they need to act. Idempotent; sessions can be applied in
 /// any order.

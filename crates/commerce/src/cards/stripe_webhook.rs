@@ -1,20 +1,15 @@
 //! The endpoint for Stripe's webhooks. A webhook only triggers a lookup; what is recorded is Stripe's answer to that
 //! lookup. So webhooks may arrive twice, late, out of order or never.
 
-use axum::Router;
 use axum::extract::{Request, State};
-use axum::routing::post;
-use http::StatusCode;
-use serde_json::Value;
 
 use super::{disputes, reconcile, refunds, signature};
 use crate::card_provider::Cards;
 use crate::card_provider::provider::{PaymentOwner, ProviderError};
 use crate::config::Secret;
-use crate::error::{Code, Error, Result};
-use crate::ids::AccountId;
-use crate::web::app::App;
+use crate::prelude::*;
 use crate::web::body;
+use crate::web::prelude::*;
 
 /// Maximum size of a webhook body, in bytes.
 const MAX_BODY_BYTES: usize = 512 * 1024;

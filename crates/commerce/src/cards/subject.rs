@@ -2,16 +2,10 @@
 
 use std::fmt;
 
-use kit::Currency;
-use store::{Reader, Tx};
-
 use crate::dues::due::{self, Due};
 use crate::dues::paying;
-use crate::error::{Error, Result};
-use crate::ids::{DueId, OrderId, PaymentId, TeamId};
-use crate::if_match::Versioned;
 use crate::money::payment::{self, PaymentDetails};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::shop::order::{self, Order, Status};
 use crate::shop::settle;
 

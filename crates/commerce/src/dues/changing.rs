@@ -1,22 +1,15 @@
 //! Updating a due before anything is paid, and waiving its open balance.
 
-use kit::{Change, Day};
 use macros::input;
-use store::Tx;
 
 use super::api::charges;
 use super::charging;
 use super::due::{self, Category, Due, DueView, DueWithPlan, LateFee, Status};
 use super::plan::{self, NewInstallment};
 use super::reminders;
-use crate::error::{Error, Fault, Result};
-use crate::ids::{DueId, PersonId};
-use crate::if_match::IfMatch;
 use crate::mail::email;
-use crate::metadata::Metadata;
 use crate::money::ledger::{self, Book, Movement};
-use crate::rights::TeamAccess;
-use crate::signals::Publish;
+use crate::prelude::*;
 use crate::teams::team;
 
 /// Changes to a due. Omitted fields stay unchanged; `null` clears a field.

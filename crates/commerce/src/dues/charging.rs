@@ -2,25 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kit::{Currency, Day, Money};
 use macros::input;
-use store::{Tx, bind};
-use utoipa::ToSchema;
 
 use super::api::charges;
 use super::due::{self, Category, Due, DueView, DueWithPlan, LateFee, Status};
 use super::paying;
 use super::plan::{self, NewInstallment};
-use crate::error::{Error, Fault, Result};
-use crate::ids::{ChargeId, MemberId, PersonId, TeamId};
-use crate::metadata::Metadata;
 use crate::money::MAX_AMOUNT;
 use crate::money::ledger::{self, Book, Movement};
 use crate::money::settings;
-use crate::rights::TeamAccess;
-use crate::signals::Publish;
+use crate::prelude::*;
 use crate::teams::team::{self, Team};
-use crate::violations::Violations;
 
 /// Maximum number of members in one charge.
 pub const MAX_MEMBERS: usize = 5_000;

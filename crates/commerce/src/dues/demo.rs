@@ -1,17 +1,11 @@
 //! The demo club's dues: a season fee in three installments, with dues in every state.
 
-use store::Tx;
-
 use crate::dues::changing::{self, WaiveRequest};
 use crate::dues::charging::{self, NewCharge};
 use crate::dues::due::{Category, LateFee};
 use crate::dues::paying;
-use crate::error::Result;
-use crate::ids::DueId;
-use crate::if_match::IfMatch;
-use crate::metadata::Metadata;
 use crate::money::payment::{Method, PaymentDetails};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::roster::demo::DemoTeam;
 use crate::teams::team::Team;
 use crate::web::module::DemoClub;

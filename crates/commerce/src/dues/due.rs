@@ -1,21 +1,14 @@
 //! The due record: what a member owes, its status, and who may see it.
 
-use kit::{Currency, Day, Timestamp, string_enum, text};
+use kit::{string_enum, text};
 use macros::{input, query};
-use serde::Serialize;
-use store::{Reader, Tx, bind, enum_column, record, sql};
-use utoipa::ToSchema;
 
 use super::api::charges;
 use super::plan::{self, Installment, InstallmentView};
-use crate::error::{Error, Result};
-use crate::ids::{AccountId, ChargeId, DueId, MemberId, PersonId, TeamId};
-use crate::metadata::Metadata;
 use crate::money::MAX_AMOUNT;
 use crate::money::ledger::EntryContext;
-use crate::paging::{Page, page_sql};
-use crate::resource::impl_resource;
-use crate::rights::TeamAccess;
+use crate::paging::page_sql;
+use crate::prelude::*;
 use crate::teams::team;
 
 string_enum! {

@@ -1,16 +1,11 @@
 //! Late fees: added once per due, when it becomes overdue.
 
-use kit::{Money, Timestamp};
-use store::{Reader, Tx, bind, row};
-
 use super::charging::share;
 use super::due::{self, Due, DueWithPlan};
 use super::plan;
-use crate::error::Result;
-use crate::ids::{AccountId, DueId};
 use crate::money::ledger::{self, Book, Movement};
 use crate::money::payment;
-use crate::signals::Publish;
+use crate::prelude::*;
 
 /// How many dues are loaded per query.
 const BATCH_SIZE: i64 = 100;

@@ -3,23 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use kit::{Currency, Timestamp};
 use macros::input;
-use serde::Serialize;
-use store::{Reader, Tx, bind};
-use utoipa::ToSchema;
 
 use super::due::{self, Due, DueWithPlan, Status};
 use super::reminders;
-use crate::error::{Code, Error, Fault, Result};
-use crate::ids::{DueId, PaymentId, PersonId};
-use crate::if_match::{IfMatch, Versioned};
 use crate::money::ledger::{self, Book, EntryContext, Movement};
 use crate::money::payment::{
     self, Method, NewPayment, Payment, PaymentDetails, Refund, RefundLines, RefundRequest,
 };
-use crate::rights::TeamAccess;
-use crate::signals::Publish;
+use crate::prelude::*;
 
 /// How far in the future `paid_at` may be: clocks differ, and it may already be tomorrow in the payer's time zone.
 const MAX_CLOCK_SKEW: Duration = Duration::from_secs(86_400);

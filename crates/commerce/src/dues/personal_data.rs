@@ -1,13 +1,9 @@
 //! Personal data in dues: export and erasure.
 
-use serde_json::{Value, json};
-use store::{Reader, Tx, bind, sql};
-
 use super::due::{self, Due};
-use crate::error::Result;
-use crate::ids::{DueId, PersonId};
 use crate::mail::email;
 use crate::money::payment;
+use crate::prelude::*;
 
 /// Exports the dues that a person owes or pays, with payments and refunds.
 pub fn export_person(db: &Reader<'_>, person: PersonId) -> Result<Value> {

@@ -2,13 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use kit::{Currency, Day, Money, Timestamp, Zone};
-use serde::Serialize;
-use store::{Reader, Tx, bind, record, sql};
-use utoipa::ToSchema;
-
-use crate::error::{Error, Fault, Result};
-use crate::ids::{AccountId, DueId};
+use crate::prelude::*;
 
 /// Maximum number of installments of a due.
 pub const MAX_INSTALLMENTS: usize = 60;

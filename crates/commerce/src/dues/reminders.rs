@@ -6,28 +6,19 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use kit::{Day, LocalTime, Money, Timestamp, Zone};
+use kit::LocalTime;
 use macros::input;
-use serde::Serialize;
-use serde_json::json;
-use store::{Reader, Tx, bind, row, sql};
-use utoipa::ToSchema;
 
 use super::due::{self, Due, DueWithPlan};
 use super::plan;
-use crate::error::{Error, Result};
-use crate::ids::{AccountId, DueId, PersonId, TeamId};
-use crate::if_match::IfMatch;
 use crate::mail::email::{self, NewEmail};
 use crate::messages::people;
 use crate::money::settings;
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::roster::person::{self, Person};
 use crate::roster::preferences::RecipientLocales;
 use crate::roster::{guardian, safeguarding};
-use crate::signals::Publish;
 use crate::teams::team::{self, Team};
-use crate::violations::Violations;
 
 /// Local hour from which scheduled reminders are sent.
 const SEND_HOUR: i8 = 8;

@@ -3,15 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use kit::{Currency, Timestamp};
-use serde::Serialize;
-use store::{Reader, bind, row, sql};
-use utoipa::ToSchema;
-
-use crate::error::Result;
-use crate::ids::{DueId, MovementId, PersonId, TeamId};
 use crate::money::ledger::{self, Book, Movement};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::roster::person;
 use crate::teams::team;
 

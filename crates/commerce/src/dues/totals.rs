@@ -1,11 +1,9 @@
 //! Totals of listed dues. They use the same filter as the list, so a total always matches its rows.
 
-use kit::{Currency, text};
-use store::{Reader, bind, row, sql};
+use kit::text;
 
 use super::due::{self, DueFilter};
-use crate::error::Result;
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 
 row! {
     /// Totals of dues in one currency.

@@ -1,14 +1,9 @@
 //! Endpoints of the CSV exports.
 
 use axum::body::Body;
-use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream;
 use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
-use kit::Timestamp;
-use serde_json::json;
-use store::Scope;
-use utoipa_axum::routes;
 
 use super::dues::DuesTable;
 use super::events::EventsTable;
@@ -17,17 +12,10 @@ use super::orders::OrdersTable;
 use super::roster::RosterTable;
 use super::rsvps::RsvpsTable;
 use super::table::{CsvWriter, Table};
-use crate::error::Result;
 use crate::events::event::EventFilter;
-use crate::ids::TeamId;
-use crate::rights::TeamAccess;
-use crate::signals::Publish;
-use crate::web::app::App;
-use crate::web::caller::{
-    Caller, EventsOversee, LedgerRead, OrdersOversee, PeopleRead, Permission,
-};
-use crate::web::query::{FromQuery, Params, Query};
-use crate::web::routes::Routes;
+use crate::prelude::*;
+use crate::web::caller::{EventsOversee, LedgerRead, OrdersOversee, PeopleRead, Permission};
+use crate::web::prelude::*;
 
 pub fn routes(routes: Routes) -> Routes {
     routes

@@ -1,13 +1,8 @@
 //! Export of dues: one row per due.
 
-use kit::{Day, Timestamp};
-use store::{Reader, bind, sql};
-
 use super::table::{self, CHUNK_ROWS, Chunk, Table, export_row};
 use crate::columns::{Column, ToCell};
-use crate::error::Result;
-use crate::ids::{ChargeId, DueId, MemberId, PersonId, TeamId};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 
 /// Which dues to export.
 #[derive(Debug, Default)]

@@ -1,16 +1,10 @@
 //! Export of the schedule: one row per event.
 
-use kit::Timestamp;
-use store::{Reader, bind};
-
 use super::table::{self, CHUNK_ROWS, Chunk, Table};
 use crate::columns::{Cell, Column, ToCell};
-use crate::error::Result;
 use crate::events::event::{self, EventFilter, EventView};
 use crate::events::location::Location;
-use crate::ids::{EventId, TeamId};
-use crate::paging::{Order, Page, Paged};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 
 /// Which events to export.
 #[derive(Debug, Default)]

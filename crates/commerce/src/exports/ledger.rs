@@ -1,16 +1,10 @@
 //! Export of the ledger: one row per entry. Positive amounts are debits and negative amounts are credits, so that no
 //! exported amount is negative.
 
-use kit::Timestamp;
-use kit::string_enum::StringEnum;
-use store::{Reader, bind, sql};
-
 use super::table::{self, CHUNK_ROWS, Chunk, Table};
 use crate::columns::{Cell, Column, ToCell};
-use crate::error::Result;
-use crate::ids::MovementId;
 use crate::money::ledger::Entry;
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 
 /// The entries of the ledger.
 #[derive(Debug, Default)]

@@ -1,13 +1,8 @@
 //! Export of orders: one row per order line.
 
-use kit::Timestamp;
-use store::{Reader, bind, sql};
-
 use super::table::{self, CHUNK_ROWS, Chunk, Table, export_row};
 use crate::columns::{Column, ToCell};
-use crate::error::Result;
-use crate::ids::{LineId, MemberId, OrderId, ProductId, TeamId};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 
 /// Which orders to export.
 #[derive(Debug, Default)]

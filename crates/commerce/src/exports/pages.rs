@@ -1,9 +1,5 @@
 //! Downloads of the money exports in the admin area.
 
-use axum::Router;
-use axum::response::Response;
-use axum::routing::get;
-
 use super::api::{ExportSource, send};
 use super::dues::DuesTable;
 use super::ledger::LedgerTable;
@@ -11,8 +7,7 @@ use super::orders::OrdersTable;
 use super::table::Table;
 use crate::accounts::permissions::AdminArea;
 use crate::rights::TeamAccess;
-use crate::web::app::App;
-use crate::web::visitor::{PageResult, Visitor};
+use crate::web::prelude::*;
 
 type Treasurer = Visitor<AdminArea>;
 

@@ -2,14 +2,9 @@
 
 use std::collections::HashMap;
 
-use kit::Timestamp;
-use store::{Reader, bind, row, sql};
-
 use super::table::{self, CHUNK_ROWS, Chunk, Table, export_row};
 use crate::columns::{Cell, Column, ToCell};
-use crate::error::Result;
-use crate::ids::{MemberId, PersonId, TeamId};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 
 /// Which memberships to export.
 #[derive(Debug, Default)]

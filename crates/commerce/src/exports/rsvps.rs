@@ -1,13 +1,8 @@
 //! Export of RSVPs: one row per member and event.
 
-use kit::{Timestamp, Zone};
-use store::{Reader, bind, sql};
-
 use super::table::{self, CHUNK_ROWS, Chunk, Table, export_row};
 use crate::columns::{Cell, Column, ToCell};
-use crate::error::Result;
-use crate::ids::{EventId, MemberId, TeamId};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 
 /// Which RSVPs to export.
 #[derive(Debug, Default)]

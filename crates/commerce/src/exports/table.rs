@@ -2,11 +2,8 @@
 
 use std::borrow::Cow;
 
-use store::Reader;
-
 use crate::columns::Column;
-use crate::error::{Error, Result};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 
 /// Number of rows per chunk.
 pub const CHUNK_ROWS: i64 = 1000;

@@ -1,19 +1,11 @@
 //! JSON endpoints for the payment settings, and for payments and refunds of the whole account.
 
-use axum::response::Response;
-use utoipa_axum::routes;
-
 use super::listing::{self, PaymentFilter, RefundFilter};
 use super::payment::{Payment, Refund};
 use super::settings::{self, PaymentSettings, PaymentSettingsChange};
-use crate::error::Result;
-use crate::ids::{DueId, OrderId};
-use crate::web::body::Body;
-use crate::web::caller::{Caller, MoneyManage, OrdersRead};
-use crate::web::cursor::Paging;
-use crate::web::query::{NoQuery, Params, Query};
-use crate::web::reply::{ListResponse, ObjectResponse};
-use crate::web::routes::Routes;
+use crate::prelude::*;
+use crate::web::caller::{MoneyManage, OrdersRead};
+use crate::web::prelude::*;
 
 /// Maximum number of reminders for one due date.
 pub(super) const MAX_REMINDERS: usize = 10;

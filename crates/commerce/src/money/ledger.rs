@@ -1,13 +1,10 @@
 //! The ledger: double-entry and append-only. The entries of every movement sum to zero, so the balance of one book
 //! always matches the balances of the others.
 
-use kit::{Currency, Timestamp, string_enum};
-use serde::Serialize;
-use store::{Reader, Tx, bind, enum_column, record, sql};
+use kit::string_enum;
 
 use super::payment::Method;
-use crate::error::{Error, Result};
-use crate::ids::{AccountId, MovementId, PersonId, TeamId};
+use crate::prelude::*;
 
 string_enum! {
     /// A ledger account: where money is, or what it is for. Debits are positive, credits negative. A cash sale is

@@ -1,14 +1,10 @@
 //! Lists of payments and refunds of the whole account, with filters.
 
-use kit::Timestamp;
 use macros::query;
-use store::{Reader, bind};
 
 use super::payment::{Method, Payment, Refund, RefundStatus};
-use crate::error::Result;
-use crate::ids::{PaymentId, PersonId, RefundId, TeamId};
-use crate::paging::{Page, page_sql};
-use crate::rights::TeamAccess;
+use crate::paging::page_sql;
+use crate::prelude::*;
 
 /// Filter for a list of payments.
 #[query(items = "payments", order = Desc)]

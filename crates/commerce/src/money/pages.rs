@@ -5,21 +5,14 @@ pub mod methods;
 
 use std::collections::BTreeSet;
 
-use askama::Template;
-use axum::Router;
-use axum::routing::get;
-use serde_json::json;
-use store::{Reader, Tx};
-
 use super::api::{MAX_HOLD_MINUTES, MAX_REMINDER_OFFSET_DAYS, MAX_REMINDERS};
 use super::settings::{self, PaymentSettings, PaymentSettingsChange};
 use crate::accounts::permissions::MoneyManage;
-use crate::error::Code;
-use crate::web::app::App;
+use crate::prelude::*;
 use crate::web::form::{Choice, Field, FilledForm};
-use crate::web::page::{self, Frame, Section};
+use crate::web::page;
+use crate::web::prelude::*;
 use crate::web::sentence::fill;
-use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
 
 const PATH: &str = "/admin/settings/payments";
 /// Units for the expiry of unpaid orders: value and length in minutes.

@@ -1,17 +1,13 @@
 //! Payments and refunds of orders and dues.
 
-use kit::{Currency, Timestamp, string_enum};
-use serde::{Deserialize, Serialize};
-use store::{Column, Reader, ToValue, Tx, Value, bind, enum_column, record, row, sql};
-use utoipa::ToSchema;
+use kit::string_enum;
+use serde::Deserialize;
+use store::{Column, ToValue, Value};
 
 use crate::card_provider::provider::Dispute;
-use crate::error::{Error, Result};
-use crate::ids::{AccountId, LineId, PaymentId, PersonId, RefundId, TeamId};
 use crate::money::ledger::EntryContext;
-use crate::paging::{Page, page_sql};
-use crate::resource::impl_resource;
-use crate::signals::Publish;
+use crate::paging::page_sql;
+use crate::prelude::*;
 
 string_enum! {
     /// The method of a payment or refund.

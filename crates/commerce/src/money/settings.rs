@@ -1,17 +1,12 @@
 //! Payment settings of an account: currency, expiry of unpaid orders, and reminders.
 
-use kit::{Currency, Timestamp};
 use macros::input;
-use serde::{Serialize, Serializer};
-use store::{Reader, Tx, bind, record, sql};
-use utoipa::ToSchema;
+use serde::Serializer;
 
 use super::api::{MAX_REMINDER_OFFSET_DAYS, MAX_REMINDERS};
-use crate::error::Result;
-use crate::ids::AccountId;
-use crate::if_match::{IfMatch, Versioned};
+use crate::prelude::*;
 use crate::rights::SpaceSeparated;
-use crate::signals::{Publish, Subject};
+use crate::signals::Subject;
 
 /// Two days, in minutes.
 const DEFAULT_HOLD_MINUTES: i64 = 2 * 24 * 60;

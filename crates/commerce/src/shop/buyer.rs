@@ -2,15 +2,11 @@
 
 use kit::text;
 use macros::input;
-use store::{Reader, bind, row};
 
 use super::product::{AvailableTo, ProductRecord as Product};
-use crate::error::{Code, Error, Result};
-use crate::ids::{MemberId, PersonId, TeamId};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::roster::membership::Role;
 use crate::roster::person;
-use crate::violations::Violations;
 
 /// The buyer of an order: a member, a person such as a guardian, or a name. Send exactly one of `member_id`,
 /// `person_id` and `name`.

@@ -1,15 +1,10 @@
 //! Cancellation of unpaid orders, on request or because the payment deadline has passed.
 
-use kit::Timestamp;
 use macros::input;
-use store::{Reader, Tx, bind, row};
 
 use super::order::{self, Order, OrderRecord, Status};
 use super::{discount, stock};
-use crate::error::{Error, Result};
-use crate::ids::{AccountId, OrderId};
-use crate::if_match::IfMatch;
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 
 /// Number of expired orders to load at once.
 const BATCH_SIZE: i64 = 100;

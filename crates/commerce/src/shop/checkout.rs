@@ -3,18 +3,12 @@
 //! An order has one buyer, one selling team and one currency. A checkout is therefore split into several orders, which
 //! are placed in one transaction: all or none.
 
-use store::{Reader, Tx};
-
 use super::buyer::NewBuyer;
 use super::code_use::PendingUsage;
 use super::order::Order;
 use super::placing::{self, NewLine, NewOrder, Quote};
 use super::product;
-use crate::error::{Code, Error, Fault, Result};
-use crate::ids::{ProductId, TeamId, VariantId};
-use crate::metadata::Metadata;
-use crate::rights::TeamAccess;
-use kit::Currency;
+use crate::prelude::*;
 
 /// A product, its quantity and the person it is for.
 #[derive(Debug, Clone)]

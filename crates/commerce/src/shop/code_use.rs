@@ -2,15 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use kit::{Currency, Timestamp};
-use store::Reader;
-
 use super::buyer::ResolvedBuyer;
 use super::discount::{self, Discount};
 use super::price::{self, Item};
-use crate::error::Result;
-use crate::ids::{PersonId, ProductId, VariantId};
-use crate::violations::Violations;
+use crate::prelude::*;
 
 pub(super) const CODE_USED_UP: &str = mark!("This code has reached its usage limit.");
 

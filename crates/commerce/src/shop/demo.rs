@@ -1,13 +1,7 @@
 //! The demo club's products, discount code and orders.
 
-use store::Tx;
-
-use crate::error::Result;
-use crate::ids::ProductId;
-use crate::if_match::IfMatch;
-use crate::metadata::Metadata;
 use crate::money::payment::{Method, PaymentDetails};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::roster::demo::DemoTeam;
 use crate::roster::member::Member;
 use crate::roster::membership::Role;

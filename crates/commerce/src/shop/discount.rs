@@ -1,20 +1,13 @@
 //! Discount codes.
 
-use kit::{Currency, Timestamp, string_enum, text};
+use kit::{string_enum, text};
 use macros::{inputs, query};
-use serde::Serialize;
-use store::{Reader, Tx, bind, enum_column, record, sql};
-use utoipa::ToSchema;
 
 use super::price::Reduction;
-use crate::error::{Error, Fault, Result, UniqueViolationExt};
-use crate::ids::{AccountId, DiscountId, PersonId, TeamId};
-use crate::if_match::IfMatch;
-use crate::paging::{Page, page_sql};
-use crate::resource::impl_resource;
-use crate::signals::Publish;
+use crate::error::UniqueViolationExt;
+use crate::paging::page_sql;
+use crate::prelude::*;
 use crate::teams::team;
-use crate::violations::Violations;
 
 string_enum! {
     /// The status of a discount code.

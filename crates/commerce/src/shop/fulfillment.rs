@@ -1,13 +1,9 @@
 //! Fulfillment of orders, in full or in part.
 
 use macros::input;
-use store::Tx;
 
 use super::order::{self, Order, OrderRecord, Status};
-use crate::error::{Error, Fault, Result};
-use crate::ids::{LineId, OrderId};
-use crate::if_match::IfMatch;
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 
 /// A number of units of an order line.
 #[input(as = OrderLineQuantity)]

@@ -1,14 +1,11 @@
 //! Lists of orders, with filters and totals.
 
-use kit::{Currency, Timestamp, text};
+use kit::text;
 use macros::query;
-use store::{Reader, bind, row, sql};
 
 use super::order::{self, Order, OrderRecord, Status};
-use crate::error::Result;
-use crate::ids::{MemberId, OrderId, PersonId, ProductId, TeamId};
-use crate::paging::{Page, page_sql};
-use crate::rights::TeamAccess;
+use crate::paging::page_sql;
+use crate::prelude::*;
 
 /// Filter for a list of orders.
 #[query(items = "orders", order = Desc)]

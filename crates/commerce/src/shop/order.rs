@@ -1,21 +1,11 @@
 //! Orders: lines, buyer, amounts and status.
 
-use kit::{Change, Currency, Timestamp, string_enum};
+use kit::string_enum;
 use macros::input;
-use serde::Serialize;
-use store::{Reader, Tx, bind, enum_column, record, sql};
-use utoipa::ToSchema;
 
-use crate::error::{Error, Result};
-use crate::ids::{
-    AccountId, DiscountId, LineId, MemberId, OrderId, PersonId, ProductId, TeamId, VariantId,
-};
-use crate::if_match::{IfMatch, Versioned};
-use crate::metadata::Metadata;
 use crate::money::ledger::EntryContext;
-use crate::paging::Paged;
-use crate::rights::TeamAccess;
-use crate::signals::{Publish, Subject};
+use crate::prelude::*;
+use crate::signals::Subject;
 
 string_enum! {
     /// The status of an order.

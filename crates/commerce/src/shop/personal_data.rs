@@ -1,14 +1,8 @@
 //! Personal data in the store: export and erasure.
 
-use serde_json::{Value, json};
-use store::{Reader, Tx, bind, sql};
-
 use super::order::{self, Order, OrderRecord};
-use crate::error::{Error, Result};
-use crate::ids::{OrderId, PersonId};
-use crate::if_match::IfMatch;
 use crate::money::payment;
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 
 /// All orders of a person with their payments and refunds.
 pub fn export_person(db: &Reader<'_>, person: PersonId) -> Result<Value> {

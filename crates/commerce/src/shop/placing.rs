@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use kit::Currency;
 use macros::input;
-use store::{Reader, Tx};
 
 use super::api::orders;
 use super::buyer::{self, NewBuyer, ResolvedBuyer, TeamMemberships};
@@ -16,14 +14,10 @@ use super::price::{self, Item, OrderPrice};
 use super::product::{self, AvailableTo, ProductRecord as Product};
 use super::stock;
 use super::variant::Variant;
-use crate::error::{Code, Error, Result, UniqueViolationExt};
-use crate::ids::{ProductId, TeamId, VariantId};
-use crate::metadata::Metadata;
+use crate::error::UniqueViolationExt;
 use crate::money::{MAX_AMOUNT, settings};
-use crate::rights::TeamAccess;
-use crate::signals::Publish;
+use crate::prelude::*;
 use crate::teams::team;
-use crate::violations::Violations;
 
 /// Maximum number of lines in an order.
 pub const MAX_LINES: usize = 100;

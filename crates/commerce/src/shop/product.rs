@@ -2,24 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use kit::{Change, Currency, Day, Timestamp, string_enum, text};
+use kit::{string_enum, text};
 use macros::inputs;
-use serde::Serialize;
-use store::{Reader, Tx, bind, enum_column, record, sql};
-use utoipa::ToSchema;
 
 use super::api::products;
 use super::variant::{self, NewVariant, Variant};
-use crate::error::{Code, Error, Result, UniqueViolationExt};
-use crate::ids::{AccountId, ProductId, TeamId};
-use crate::if_match::{IfMatch, Versioned};
-use crate::metadata::Metadata;
+use crate::error::UniqueViolationExt;
 use crate::money::settings;
-use crate::paging::Paged;
-use crate::rights::TeamAccess;
-use crate::signals::{Publish, Subject};
+use crate::prelude::*;
+use crate::signals::Subject;
 use crate::teams::team;
-use crate::violations::Violations;
 
 /// The error for a product with its own stock and with variants.
 pub const WITH_VARIANTS: &str =

@@ -1,15 +1,12 @@
 //! Lists of products, with filters.
 
-use kit::{Timestamp, text};
+use kit::text;
 use macros::query;
-use store::{Reader, bind};
 
 use super::product::{Product, ProductRecord, Status};
 use super::variant;
-use crate::error::Result;
-use crate::ids::{ProductId, TeamId};
-use crate::paging::{Page, page_sql};
-use crate::rights::TeamAccess;
+use crate::paging::page_sql;
+use crate::prelude::*;
 
 /// Filter for a list of products.
 #[query(items = "products")]

@@ -1,21 +1,14 @@
 //! Refunds for an order: in full, by amount or by line. The refunds never exceed the payment.
 
-use kit::Money;
 use macros::input;
-use serde::Serialize;
-use store::Tx;
-use utoipa::ToSchema;
 
 use super::api::orders;
 use super::fulfillment::{self, LineQuantity};
 use super::order::{self, Line, Order, OrderRecord, Status};
 use super::{price, stock};
-use crate::error::{Error, Fault, Result};
-use crate::ids::OrderId;
-use crate::if_match::{IfMatch, Versioned};
 use crate::money::ledger::{self, Book, Movement};
 use crate::money::payment::{self, Method, Refund, RefundLine, RefundLines, RefundRequest};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 
 /// A refund for an order. Without `amount` and `lines`, everything that is left is refunded.
 #[input(as = RefundOrderRequest, faults, check = orders::check_refund)]

@@ -1,12 +1,9 @@
 //! Payment of an order. An order is paid once and in full.
 
-use store::Tx;
-
 use super::order::{self, Order, OrderRecord, Status};
-use crate::error::{Error, Fault, Result};
-use crate::ids::OrderId;
 use crate::money::ledger::{self, Book, Movement};
 use crate::money::payment::{self, Method, NewPayment, PaymentDetails};
+use crate::prelude::*;
 
 /// Records the payment of an order.
 pub fn pay_by_id(tx: &Tx<'_>, id: OrderId, paid: PaymentDetails) -> Result<Order> {

@@ -1,11 +1,8 @@
 //! Stock levels. They never drop below zero, however many orders are placed at the same time.
 
-use store::{Tx, bind};
-
 use super::product::ProductRecord;
 use super::variant::Variant;
-use crate::error::Result;
-use crate::ids::{ProductId, VariantId};
+use crate::prelude::*;
 
 /// Units in stock; `None` if the stock is not tracked.
 pub fn available(product: &ProductRecord, variant: Option<&Variant>) -> Option<i64> {

@@ -2,15 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use kit::{Change, string_enum, text};
+use kit::{string_enum, text};
 use macros::input;
-use serde::Serialize;
-use store::{Reader, Tx, bind, enum_column, record, sql};
-use utoipa::ToSchema;
 
-use crate::error::Result;
-use crate::ids::{AccountId, ProductId, VariantId};
-use crate::violations::Violations;
+use crate::prelude::*;
 
 /// Maximum number of variants of a product.
 pub const MAX_VARIANTS: usize = 100;

@@ -1,9 +1,6 @@
 //! The minimum age for signing in: under 13, a guardian has to join first.
 
-use kit::Day;
-use store::Reader;
-
-use crate::error::{Error, Result};
+use crate::prelude::*;
 use crate::roster::guardian;
 use crate::roster::person::Person;
 use crate::teams::age_group::ADULT_AGE;

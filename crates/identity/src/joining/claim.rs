@@ -1,8 +1,7 @@
 //! The claim: a request to join. A user who opened a team's link says which person on the roster they are, or are a
 //! guardian of. A coach of the team or an admin approves or refuses it. Until then the user sees nothing of the club.
 
-use kit::{Timestamp, string_enum, text};
-use store::{Reader, Tx, bind, enum_column, record, row, sql};
+use kit::{string_enum, text};
 
 use super::age;
 use super::claim_policy::{self, Decision, RequestedAccess};
@@ -11,14 +10,10 @@ use crate::accounts::roles;
 use crate::accounts::roster_access::RosterAccess;
 use crate::accounts::session;
 use crate::accounts::user::{self, Role};
-use crate::error::{Code, Error, Result};
-use crate::ids::{AccountId, ClaimId, InvitationId, PersonId, TeamId, UserId};
-use crate::paging::Page;
-use crate::resource::impl_resource;
+use crate::prelude::*;
 use crate::roster::membership::Role as TeamRole;
 use crate::roster::person;
 use crate::roster::{access, enrollment, guards, linking, safeguarding};
-use crate::signals::Publish;
 
 /// Maximum number of open claims of one user in a club.
 const MAX_OPEN_CLAIMS: i64 = 10;

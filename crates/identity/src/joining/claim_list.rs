@@ -1,14 +1,11 @@
 //! Claims as the pages list them, and the choices in the invitation forms.
 
-use store::{Reader, bind};
-
 use super::age;
 use super::claim::OpenClaim;
 use super::claim_policy::{self, Decision, RequestedAccess};
 use super::invitation::Relation;
 use crate::accounts::roster_access::RosterAccess;
-use crate::error::Result;
-use crate::ids::{PersonId, TeamId, UserId};
+use crate::prelude::*;
 use crate::roster::person;
 
 /// A claim with the information that helps to decide it.

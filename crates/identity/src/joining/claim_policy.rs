@@ -3,13 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use store::Reader;
-
 use super::invitation::Relation;
 use crate::accounts::roster_access::RosterAccess;
 use crate::accounts::user;
-use crate::error::Result;
-use crate::ids::{PersonId, TeamId, UserId};
+use crate::prelude::*;
 use crate::roster::access;
 use crate::roster::guardian::GuardianLink;
 use crate::roster::guards::{self, Dependent};

@@ -5,21 +5,16 @@
 use std::time::Duration;
 
 use kit::secret::{Token, TokenKind};
-use kit::{Timestamp, contact, string_enum, text};
-use store::{Reader, Tx, bind, enum_column, record, row, sql};
+use kit::{contact, string_enum, text};
 
 use super::age;
 use crate::accounts::account;
 use crate::accounts::roles;
 use crate::accounts::user::{self, Role, User};
-use crate::error::{Code, Error, Fault, Result};
-use crate::ids::{AccountId, InvitationId, PersonId, TeamId, UserId};
 use crate::mail::email::{self, NewEmail};
-use crate::paging::Page;
-use crate::resource::impl_resource;
+use crate::prelude::*;
 use crate::roster::person::{self, Person};
 use crate::roster::{access, enrollment, guardian, guards, linking, safeguarding};
-use crate::signals::Publish;
 use crate::teams::team;
 
 /// How long a personal invitation is valid.

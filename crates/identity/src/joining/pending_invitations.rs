@@ -1,13 +1,9 @@
 //! Pending invitations of a signed-in user: those to their confirmed email address, and those that they signed up
 //! with.
 
-use kit::Timestamp;
-use store::{Reader, Tx, bind, record, row};
-
 use super::invitation::Relation;
 use crate::accounts::user::{Role, User};
-use crate::error::Result;
-use crate::ids::{AccountId, InvitationId, UserId};
+use crate::prelude::*;
 
 record! {
     /// Records that a user signed up with an invitation.

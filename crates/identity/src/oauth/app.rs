@@ -1,15 +1,10 @@
 //! OAuth clients, called apps: programs that act for users.
 
-use kit::{Timestamp, string_enum, text};
-use serde::Serialize;
-use store::{Reader, Tx, bind, enum_column, record, sql};
+use kit::{string_enum, text};
 
 use super::{code, grant, redirect};
-use crate::error::{Error, Fault, Result};
-use crate::ids::{AccountId, AppId};
-use crate::if_match::{IfMatch, Versioned};
-use crate::rights::{Scopes, SpaceSeparated};
-use crate::signals::Publish;
+use crate::prelude::*;
+use crate::rights::SpaceSeparated;
 
 string_enum! {
     /// Where an app runs, which determines whether it can keep a secret.

@@ -2,19 +2,14 @@
 
 use std::time::Duration;
 
-use kit::Timestamp;
 use kit::secret::{Token, constant_time_eq, sha256};
-use store::{Reader, Tx, bind, record, sql};
 
 use super::app::{self, App};
 use super::error::{OAuthError, OAuthResult};
 use super::token::{self, TokenLifetimes, TokenPair};
 use super::{grant, pending_request};
 use crate::accounts::session;
-use crate::error::Result;
-use crate::ids::{AccountId, AppId, GrantId, SessionId, UserId};
-use crate::rights::Scopes;
-use crate::signals::Publish;
+use crate::prelude::*;
 
 /// How long codes are stored after they expire, to detect that a code is used again.
 const RETENTION: Duration = Duration::from_secs(86_400);

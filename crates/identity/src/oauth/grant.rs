@@ -4,15 +4,9 @@
 
 use std::time::Duration;
 
-use kit::Timestamp;
-use store::{Reader, Tx, bind, record, row, sql};
-
 use super::app::App;
 use super::code;
-use crate::error::Result;
-use crate::ids::{AccountId, AppId, GrantId, UserId};
-use crate::rights::Scopes;
-use crate::signals::Publish;
+use crate::prelude::*;
 
 /// Maximum age of a grant, however often it is used.
 pub const MAX_AGE: Duration = Duration::from_secs(90 * 86_400);

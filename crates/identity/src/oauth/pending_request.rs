@@ -5,9 +5,7 @@
 
 use std::time::Duration;
 
-use kit::Timestamp;
 use kit::secret::{Token, TokenKind};
-use store::{Reader, Tx, bind, record, sql};
 
 use super::app::{self, App};
 use super::authorization_request::{AuthorizationRequest, Prompt, RedirectTarget};
@@ -16,12 +14,9 @@ use super::error::{ErrorCode, OAuthError};
 use crate::accounts::permissions::{self, AccessLevel};
 use crate::accounts::session;
 use crate::accounts::user::Role;
-use crate::error::Result;
-use crate::ids::{AccountId, AppId, AuthorizationId, SessionId, UserId};
-use crate::rights::Scopes;
+use crate::prelude::*;
 use crate::roster::access;
 use crate::secrets::SealKey;
-use crate::signals::Publish;
 
 /// How long the user has to sign in and answer.
 pub const TTL: Duration = Duration::from_secs(30 * 60);

@@ -5,20 +5,15 @@
 //! grace period, a replaced token gets a new successor only if the first one was never used, because then the response
 //! was lost. Otherwise the token was probably stolen, and the grant is revoked.
 
-use kit::Timestamp;
 use kit::secret::{Token, TokenKind};
-use store::{Reader, Tx, bind, row};
 
 use super::app::App;
 use super::authorization_request;
 use super::error::{ErrorCode, OAuthError, OAuthResult};
 use super::grant;
 use super::token::{self, Kind, TokenLifetimes, TokenPair};
-use crate::error::Result;
-use crate::ids::{AppId, GrantId, UserId};
-use crate::rights::Scopes;
+use crate::prelude::*;
 use crate::secrets::SealKey;
-use crate::signals::Publish;
 
 row! {
     /// A refresh token with its grant and app, read in one query.

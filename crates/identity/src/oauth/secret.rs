@@ -3,15 +3,10 @@
 
 use std::time::Duration;
 
-use kit::Timestamp;
 use kit::secret::{Token, TokenKind, constant_time_eq};
-use serde::Serialize;
-use store::{Reader, Tx, bind, record, sql};
 
 use super::app;
-use crate::error::{Error, Result};
-use crate::ids::{AccountId, AppId, ClientSecretId};
-use crate::signals::Publish;
+use crate::prelude::*;
 
 /// Maximum number of active secrets per app.
 pub const MAX_ACTIVE: usize = 2;

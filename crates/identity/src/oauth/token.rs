@@ -3,17 +3,13 @@
 use std::time::Duration;
 
 use kit::secret::{Token, TokenKind};
-use kit::{Timestamp, string_enum};
-use store::{Reader, Tx, bind, enum_column, record, row, sql};
+use kit::string_enum;
 
 use super::grant::{self, Grant};
 use super::refresh::seconds_until;
 use crate::accounts::credential::{Credential, Holder};
 use crate::accounts::user::Role;
-use crate::error::Result;
-use crate::ids::{AccountId, AppId, GrantId, UserId};
-use crate::rights::Scopes;
-use crate::signals::Publish;
+use crate::prelude::*;
 use crate::tier::Tier;
 
 string_enum! {

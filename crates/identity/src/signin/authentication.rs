@@ -5,16 +5,14 @@
 //! check that it is still valid: see [`PasswordProof`] and [`user::lock`].
 
 use kit::secret::Token;
-use store::{Reader, Tx, bind};
 
 use super::link::{self, LinkKind, OneTimeLink};
 use super::{passkey, two_step};
 use crate::accounts::profile;
 use crate::accounts::session::{self, Browser, Method, NewSession, Session};
 use crate::accounts::user::{self, User};
-use crate::error::{Code, Error, Result};
 use crate::hook::Hook;
-use crate::ids::{AccountId, PasskeyId, SessionId, UserId};
+use crate::prelude::*;
 use crate::secrets::SealKey;
 
 /// Runs when a user sets a new password.

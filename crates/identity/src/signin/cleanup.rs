@@ -1,10 +1,8 @@
 //! Deletion of expired sessions, links, passkey ceremonies and sign-in failures.
 
-use store::{Tx, bind};
-
 use super::throttle;
 use crate::accounts::session;
-use crate::error::Result;
+use crate::prelude::*;
 
 /// Deletes a limited batch of each, so that other writes do not wait long. Returns the number of deleted rows.
 pub fn delete_expired(tx: &Tx<'_>) -> Result<u64> {

@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use kit::secret::{Token, TokenKind};
-use kit::{Timestamp, string_enum};
-use store::{Reader, Tx, bind, enum_column, record, sql};
+use kit::string_enum;
 
-use crate::error::{Code, Error, Result};
-use crate::ids::UserId;
+use crate::prelude::*;
 
 /// How long a link is valid.
 const TTL: Duration = Duration::from_secs(30 * 60);

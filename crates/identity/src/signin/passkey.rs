@@ -4,15 +4,13 @@
 pub mod ceremony;
 pub mod relying_party;
 
-use kit::{Timestamp, text};
-use serde_json::json;
-use store::{Reader, Tx, bind, record, sql};
+use kit::text;
 
 use super::authentication::{self, SignIn};
 use crate::accounts::session::{Browser, Method};
 use crate::accounts::user;
-use crate::error::{Code, Error, Fault, Result, UniqueViolationExt};
-use crate::ids::{PasskeyId, SessionId, UserId};
+use crate::error::UniqueViolationExt;
+use crate::prelude::*;
 use kit::secret::Token;
 
 /// Maximum number of passkeys per user.

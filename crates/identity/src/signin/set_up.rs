@@ -1,15 +1,13 @@
 //! The initial setup: the person with the link creates the first club and becomes its owner. Setup links stop
 //! working as soon as a club has an owner.
 
-use kit::Zone;
 use kit::secret::Token;
-use store::{Reader, Tx};
 
 use super::link::{self, LinkKind};
 use crate::accounts::account::{self, NewAccount};
 use crate::accounts::profile;
 use crate::accounts::user::{self, NewUser, Role, User};
-use crate::error::{Code, Error, Fault, Result};
+use crate::prelude::*;
 use crate::tier::Tier;
 
 /// Input for [`create_first_club`].

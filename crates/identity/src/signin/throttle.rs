@@ -9,11 +9,9 @@
 
 use std::time::Duration;
 
-use kit::{Timestamp, text};
-use store::{Reader, Tx, bind};
+use kit::text;
 
-use crate::error::{Code, Error, Result};
-use crate::ids::SessionId;
+use crate::prelude::*;
 use crate::secrets::{SealKey, Secrets};
 
 /// The number of failures without a wait.

@@ -3,11 +3,9 @@
 //! The seed of the app is encrypted, so that nobody can generate codes from the database alone. Each code works once.
 
 use kit::secret::sha256;
-use kit::{Timestamp, totp};
-use store::{Reader, Tx, bind, record, sql};
+use kit::totp;
 
-use crate::error::{Error, Result};
-use crate::ids::UserId;
+use crate::prelude::*;
 use crate::secrets::SealKey;
 
 /// Number of recovery codes per user.

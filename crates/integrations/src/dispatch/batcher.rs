@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-use crate::error::{Code, Error, Result};
-use crate::ids::AccountId;
+use crate::prelude::*;
 use crate::web::app::App;
 
 /// A request, and where its response is sent.

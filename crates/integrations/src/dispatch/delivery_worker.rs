@@ -10,8 +10,6 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use kit::Timestamp;
-use store::Scope;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
@@ -21,8 +19,7 @@ use super::plan::{BATCH, Idle, LARGE_BATCH, Plan, PlanQuery, SendBatch};
 use super::plan_batcher::fetch_plan;
 use super::report_writer::PendingWrite;
 use super::{Dispatcher, SLOW_POLL_INTERVAL};
-use crate::error::Result;
-use crate::ids::{AccountId, NotificationId, WebhookId};
+use crate::prelude::*;
 use crate::webhooks::outcome::{Outcome, Report};
 use crate::webhooks::replay;
 use crate::webhooks::webhook::Reason;

@@ -4,13 +4,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use bytes::Bytes;
-use kit::Timestamp;
-use store::Reader;
 
 use super::log_window::LogWindow;
-use crate::error::Result;
-use crate::ids::{NotificationId, WebhookId};
 use crate::notification_kinds;
+use crate::prelude::*;
 use crate::signals::{self, Notification};
 use crate::webhooks::delivery::{self, Due};
 use crate::webhooks::health::Health;

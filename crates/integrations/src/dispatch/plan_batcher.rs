@@ -1,13 +1,10 @@
 //! Reads the next plans of several webhooks of an account in one batch.
 
-use store::Reader;
-
 use super::Dispatcher;
 use super::batcher::{Batch, Batcher};
 use super::delivery_worker::DeliveryJob;
 use super::plan::{Plan, PlanQuery, plan_all};
-use crate::error::{Error, Result};
-use crate::ids::WebhookId;
+use crate::prelude::*;
 
 /// The most webhooks planned in one batch.
 const MAX_BATCH_SIZE: usize = 128;

@@ -2,12 +2,10 @@
 
 use std::collections::HashSet;
 
-use store::Tx;
-
 use super::Dispatcher;
 use super::batcher::{Batch, Batcher, ResponseReceiver};
 use super::delivery_worker::DeliveryJob;
-use crate::error::{Code, Error, Result};
+use crate::prelude::*;
 use crate::webhooks::outcome::{self, OnConflict, Report};
 use crate::webhooks::webhook::Reason;
 

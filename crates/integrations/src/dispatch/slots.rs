@@ -4,11 +4,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use kit::Timestamp;
-use store::{Dialect, Tx, bind};
+use store::Dialect;
 
-use crate::error::Result;
-use crate::ids::NodeId;
+use crate::prelude::*;
 use crate::webhooks::webhook::SLOTS;
 
 /// How long a lease lasts unless it is renewed.

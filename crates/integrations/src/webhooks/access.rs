@@ -6,16 +6,12 @@
 //! read deliveries) is allowed for the creator, and for callers who can read everything that the webhook is sent.
 //! Otherwise a credential with few rights could read, forge or stop what a credential with more rights has set up.
 
-use store::Reader;
-
 use super::delivery::{self, Delivery};
 use super::edit::EditContext;
 use super::visibility::EventVisibility;
 use super::webhook::{self, Webhook};
-use crate::error::{Code, Error, Result};
-use crate::ids::{DeliveryId, WebhookId};
 use crate::notification_kinds;
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 
 /// The caller who manages a webhook.
 #[derive(Debug, Clone)]

@@ -2,22 +2,14 @@
 
 use std::time::Duration;
 
-use kit::Timestamp;
-use serde::Serialize;
-use serde_json::json;
-use store::{Reader, Tx, bind};
-use utoipa::ToSchema;
-
 use super::access::{self, Manager};
 use super::delivery::{self, Attempts, Delivery, Status as DeliveryStatus};
 use super::edit::{EditContext, validate_takeover};
 use super::outcome;
 use super::webhook::{self, Reason, Status, Webhook};
-use crate::error::{Code, Error, Fault, Result};
-use crate::ids::{DeliveryId, NotificationId, WebhookId};
-use crate::if_match::IfMatch;
 use crate::notification_kinds::PING;
-use crate::signals::{self, Publish};
+use crate::prelude::*;
+use crate::signals;
 
 /// The object of a test notification.
 #[derive(Debug, Serialize, ToSchema)]

@@ -7,7 +7,7 @@ use url::{Host, Url};
 
 use crate::address_policy::AddressPolicy;
 use crate::config::BaseUrl;
-use crate::error::{Error, Fault, Result};
+use crate::prelude::*;
 
 /// The maximum length of a URL, in bytes.
 const MAX_LENGTH: usize = 2048;

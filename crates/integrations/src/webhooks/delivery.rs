@@ -3,14 +3,11 @@
 use std::collections::HashMap;
 
 use kit::secret::sha256;
-use kit::{Timestamp, string_enum};
-use serde::{Deserialize, Serialize};
-use store::{Column, Reader, ToValue, Value, bind, enum_column, record, row, sql};
-use utoipa::ToSchema;
+use kit::string_enum;
+use serde::Deserialize;
+use store::{Column, ToValue, Value};
 
-use crate::error::Result;
-use crate::ids::{AccountId, DeliveryId, NotificationId, WebhookId};
-use crate::resource::impl_resource;
+use crate::prelude::*;
 
 string_enum! {
     /// The status of a delivery.

@@ -2,12 +2,7 @@
 
 use std::time::Duration;
 
-use kit::Timestamp;
-use store::Tx;
-
-use crate::error::Result;
-use crate::if_match::IfMatch;
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::signals::{self, Notification};
 use crate::web::module::DemoClub;
 use crate::webhooks::delivery::{Attempt, Attempts, Delivery, Status, delivery_id};

@@ -3,12 +3,7 @@
 
 use std::time::Duration;
 
-use kit::Change;
 use macros::input;
-use serde::Serialize;
-use serde_json::json;
-use store::{Reader, Tx, bind, sql};
-use utoipa::ToSchema;
 
 use super::access::{self, Manager};
 use super::address;
@@ -19,14 +14,11 @@ use super::webhook::{Ordering, PreviousSecrets, SLOTS, Status, Webhook};
 use crate::accounts::api_key::validate_team_ids;
 use crate::address_policy::AddressPolicy;
 use crate::config::BaseUrl;
-use crate::error::{Code, Error, Fault, Result};
-use crate::ids::{TeamId, WebhookId};
-use crate::if_match::{IfMatch, Versioned};
 use crate::notification_kinds;
-use crate::rights::{SpaceSeparated, TeamAccess};
+use crate::prelude::*;
+use crate::rights::SpaceSeparated;
 use crate::secrets::SealKey;
-use crate::signals::{self, Publish};
-use crate::violations::Violations;
+use crate::signals;
 
 /// The error for a webhook that subscribes to nothing.
 pub const NO_EVENTS: &str =

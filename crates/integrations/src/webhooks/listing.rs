@@ -1,17 +1,14 @@
 //! Lists of webhooks and of their deliveries. See [`access`] for who can see and manage which.
 
 use macros::query;
-use store::{Reader, bind};
 
 use super::access::{self, Manager};
 use super::delivery::{Delivery, Status as DeliveryStatus};
 use super::notifications::api::read_types;
 use super::webhook::{Status, Webhook};
-use crate::error::Result;
-use crate::ids::{DeliveryId, WebhookId};
 use crate::notification_kinds::{self, Kind};
-use crate::paging::{Page, page_sql};
-use crate::rights::TeamAccess;
+use crate::paging::page_sql;
+use crate::prelude::*;
 
 /// Which webhooks to list.
 #[query(items = "webhooks")]

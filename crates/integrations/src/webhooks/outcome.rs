@@ -7,15 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use kit::{Rng, Timestamp};
-use store::{Tx, bind, record, sql};
+use kit::Rng;
 
 use super::delivery::{Attempt, Attempts, Delivery, Status, delivery_id};
 use super::health::{Health, with_jitter};
 use super::webhook::Reason;
 use crate::accounts::usage::truncate_to_hour;
-use crate::error::{Error, Result};
-use crate::ids::{AccountId, DeliveryId, NotificationId, WebhookId};
+use crate::prelude::*;
 
 /// The most attempts stored for one delivery. Older ones are dropped.
 const MAX_STORED_ATTEMPTS: usize = 20;

@@ -1,11 +1,8 @@
 //! Replays: a part of the log is sent to a webhook again, a few notifications at a time.
 
-use store::{Tx, bind, sql};
-
 use super::delivery::{Attempts, Delivery, Status, delivery_id};
 use super::webhook::{self, Webhook};
-use crate::error::{Code, Result};
-use crate::ids::WebhookId;
+use crate::prelude::*;
 use crate::signals;
 
 /// How many notifications of the log are read in one step.

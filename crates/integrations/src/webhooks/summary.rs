@@ -3,17 +3,14 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use kit::{Timestamp, text};
-use store::{Reader, bind, row, sql};
+use kit::text;
 
 use super::actions::missed_since;
 use super::delivery::{Delivery, Status};
 use super::visibility::EventVisibility;
 use super::webhook::Webhook;
 use crate::accounts::usage::{HOUR, truncate_to_hour};
-use crate::error::Result;
-use crate::ids::{DeliveryId, NotificationId, WebhookId};
-use crate::paging::Page;
+use crate::prelude::*;
 use crate::rights::SpaceSeparated;
 use crate::signals;
 

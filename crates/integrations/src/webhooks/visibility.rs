@@ -1,15 +1,13 @@
 //! Which notifications a caller can see: by kind (scopes) and by team.
 
 use serde::Deserialize;
-use store::{Reader, bind};
 
 use crate::accounts::api_key;
 use crate::accounts::permissions::{AccessLevel, grantable_scopes};
 use crate::accounts::user;
-use crate::error::Result;
-use crate::ids::{AppId, KeyId, TeamId, UserId};
 use crate::notification_kinds;
-use crate::rights::{ScopeName, Scopes, SpaceSeparated, TeamAccess};
+use crate::prelude::*;
+use crate::rights::SpaceSeparated;
 
 /// Which notifications a caller can see.
 #[derive(Debug, Clone)]

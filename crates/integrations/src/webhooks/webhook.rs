@@ -2,20 +2,16 @@
 
 use std::collections::HashMap;
 
-use kit::{Timestamp, string_enum};
-use serde::Serialize;
-use store::{Column, Reader, ToValue, Tx, Value, bind, enum_column, record, sql};
-use utoipa::ToSchema;
+use kit::string_enum;
+use store::{Column, ToValue, Value};
 
 use super::signature::Secret;
 use super::visibility::EventVisibility;
-use crate::error::{Code, Result};
-use crate::ids::{AccountId, TeamId, WebhookId};
 use crate::notification_kinds;
-use crate::resource::impl_resource;
+use crate::prelude::*;
 use crate::rights::SpaceSeparated;
 use crate::secrets::SealKey;
-use crate::signals::{self, Notification, Publish};
+use crate::signals::{self, Notification};
 
 /// How many notifications of the log are read at once.
 const SCAN_BATCH: i64 = 200;

@@ -1,14 +1,7 @@
 //! OAuth apps and their users, as the admin lists show them.
 
-use kit::Timestamp;
-use store::{Reader, bind, row, sql};
-
-use crate::error::Result;
-use crate::ids::{AppId, GrantId, UserId};
 use crate::oauth::app::Kind;
-use crate::paging::Page;
-use crate::resource::impl_resource;
-use crate::rights::Scopes;
+use crate::prelude::*;
 
 row! {
     /// An app, with the number of users whose grants are active.

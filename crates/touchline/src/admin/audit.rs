@@ -1,13 +1,9 @@
 //! Filtered, newest-first reading of the audit log. One read scans a bounded number of entries.
 
-use kit::Timestamp;
-use store::{Reader, bind, sql};
-
 use crate::columns::{Cell, Column, ToCell};
-use crate::error::Result;
 use crate::exports::table::{CHUNK_ROWS, Chunk, Table};
 use crate::names::{self, Names};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::signals::{self, AuditEntry};
 
 /// How many entries one page scans at most. A page of a rare filter may end early and continue from there.

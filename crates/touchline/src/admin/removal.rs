@@ -1,18 +1,15 @@
 //! What an admin can do to a user's access: remove it, change the role, or start a password reset.
 
 use kit::secret::Token;
-use store::Tx;
 
 use crate::accounts::account::{self, Account};
 use crate::accounts::roles;
 use crate::accounts::session;
 use crate::accounts::user::{self, Role, User};
-use crate::error::{Error, Result};
-use crate::ids::UserId;
 use crate::joining::{claim, invitation};
 use crate::oauth::grant;
+use crate::prelude::*;
 use crate::roster::linking;
-use crate::signals::Publish;
 use crate::signin::link::{self, LinkKind};
 
 /// Removes a user from the club. Their sessions and app grants in this club end, their person on the roster

@@ -2,17 +2,11 @@
 
 use std::time::Duration;
 
-use kit::Timestamp;
-use store::{Reader, bind, row, sql};
-
 use super::users::{self, UserFilter};
 use crate::accounts::account::{self, Account};
 use crate::accounts::api_key::{self, State};
-use crate::error::Result;
-use crate::ids::{EmailId, EventId};
 use crate::joining::{claim, invitation};
-use crate::paging::{Order, Page, Paged};
-use crate::resource::impl_resource;
+use crate::prelude::*;
 use crate::signals::AuditEntry;
 use crate::webhooks::summary::{self as webhooks, WebhookAlerts};
 

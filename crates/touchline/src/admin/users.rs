@@ -2,14 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use kit::Timestamp;
-use store::{Reader, bind, row, sql};
-
 use crate::accounts::user::Role;
-use crate::error::Result;
-use crate::ids::UserId;
-use crate::paging::Page;
-use crate::resource::impl_resource;
+use crate::prelude::*;
 use crate::roster::membership::Role as TeamRole;
 
 row! {

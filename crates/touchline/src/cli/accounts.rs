@@ -1,17 +1,14 @@
 //! `touchline account` and `touchline key`.
 
 use clap::Subcommand;
-use kit::string_enum::StringEnum;
-use kit::{Day, IdGenerator, Rng, Zone};
-use serde_json::json;
-use store::{Db, Scope};
+use kit::{IdGenerator, Rng};
+use store::Db;
 
 use super::{CommandContext, CommandError, CommandResult, command_error};
 use crate::accounts::account::{self, NewAccount};
 use crate::accounts::api_key::{self, Key, NewKey};
 use crate::config::read_net;
-use crate::ids::{AccountId, KeyId, TeamId};
-use crate::rights::Scopes;
+use crate::prelude::*;
 use crate::tier::Tier;
 
 /// The actor in the audit log for changes by commands.

@@ -1,17 +1,14 @@
 //! `touchline oauth-app`.
 
 use clap::Subcommand;
-use kit::string_enum::StringEnum;
-use serde_json::{Value, json};
-use store::{Db, Scope};
+use store::Db;
 
 use super::accounts::{ACTOR, parse_account_id};
 use super::{CommandContext, CommandError, CommandResult, command_error};
 use crate::accounts::account;
-use crate::ids::{AccountId, AppId};
 use crate::oauth::app::{self, App, Kind, NewApp};
 use crate::oauth::secret;
-use crate::rights::Scopes;
+use crate::prelude::*;
 
 fn parse_kind(text: &str) -> Result<Kind, String> {
     Kind::parse(text).ok_or_else(|| format!("use one of: {}", Kind::choices()))

@@ -5,17 +5,13 @@ use std::io::Read;
 use clap::Subcommand;
 use kit::Rng;
 use kit::password;
-use kit::string_enum::StringEnum;
-use serde_json::json;
-use store::Scope;
 
 use super::accounts::{ACTOR, parse_account_id};
 use super::{CommandContext, CommandError, CommandResult, command_error};
 use crate::accounts::account;
 use crate::accounts::user::{self, NewUser, Role};
-use crate::error::Code;
-use crate::ids::{AccountId, UserId};
 use crate::passwords;
+use crate::prelude::*;
 use crate::signin::{authentication, set_up};
 
 fn parse_role(text: &str) -> Result<Role, String> {

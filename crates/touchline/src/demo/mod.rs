@@ -7,15 +7,13 @@ mod sign_ins;
 use std::path::Path;
 
 use kit::secret::ApiKey;
-use store::{Db, Scope, Tx};
+use store::Db;
 
 pub use self::sign_ins::{SIGN_INS, ensure_users};
 use crate::MODULES;
 use crate::accounts::account::{self, Account, NewAccount};
 use crate::accounts::api_key::{self, Key, NewKey};
-use crate::error::{Error, Result};
-use crate::ids::AccountId;
-use crate::rights::Scopes;
+use crate::prelude::*;
 use crate::tier::Tier;
 use crate::web::app::App;
 use crate::web::module::{DemoClub, Module};

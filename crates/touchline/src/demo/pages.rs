@@ -1,21 +1,14 @@
 //! Pages that offer the demo club after the set-up, and that remove it.
 
-use askama::Template;
-use axum::Router;
-use axum::routing::get;
-use http::StatusCode;
-use store::{Reader, Scope, Tx};
-
 use crate::accounts::account;
 use crate::accounts::session;
 use crate::accounts::user::{self, NewUser, Role};
-use crate::error::{Error, Result};
-use crate::web::app::App;
+use crate::prelude::*;
 use crate::web::caller::Ownership;
 use crate::web::confirm::ConfirmPage;
-use crate::web::page::{self, Frame, Section};
+use crate::web::page;
+use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
-use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
 
 const REMOVAL: &str = "/admin/settings/demo";
 

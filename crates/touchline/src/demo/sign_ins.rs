@@ -4,14 +4,12 @@
 use std::path::Path;
 
 use kit::{Rng, password};
-use serde::Serialize;
-use store::{Db, Reader, Scope, Tx, bind};
+use store::Db;
 
 use super::{ACCOUNT, ACTOR, write_private};
 use crate::accounts::profile;
 use crate::accounts::user::{self, NewUser, Role};
-use crate::error::{Error, Result};
-use crate::ids::PersonId;
+use crate::prelude::*;
 use crate::roster::linking;
 use crate::roster::person;
 

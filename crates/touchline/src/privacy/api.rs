@@ -1,26 +1,15 @@
 //! Endpoints to export and erase personal data.
 
-use axum::response::Response;
-use store::Tx;
-use utoipa_axum::routes;
-
 use super::erasure;
 use super::person_export::{self, PersonExport};
-use crate::error::Result;
-use crate::ids::{OrderId, PersonId};
+use crate::prelude::*;
 use crate::privacy::redaction;
 use crate::roster::person;
 use crate::roster::profile::Profile;
 use crate::shop::order::Order;
-use crate::signals::Publish;
-use crate::web::app::App;
-use crate::web::body::{NoBody, OptionalBody};
-use crate::web::caller::{Caller, PrivacyExport, PrivacyManage};
+use crate::web::caller::{PrivacyExport, PrivacyManage};
 use crate::web::idempotency;
-use crate::web::path::PathParams;
-use crate::web::query::{NoQuery, Query};
-use crate::web::reply::ObjectResponse;
-use crate::web::routes::Routes;
+use crate::web::prelude::*;
 
 /// `/people/{person_id}/export`, `/people/{person_id}/erase` and `/orders/{order_id}/erase_buyer`.
 pub fn routes(routes: Routes) -> Routes {

@@ -1,15 +1,9 @@
 //! Permanent erasure of a person's identifying data in all modules.
 
-use store::Tx;
-
-use crate::error::Result;
-use crate::ids::{OrderId, PersonId};
-use crate::if_match::IfMatch;
+use crate::prelude::*;
 use crate::privacy::redaction;
-use crate::rights::TeamAccess;
 use crate::roster::profile::{self, Profile};
 use crate::shop::order::Order;
-use crate::signals::Publish;
 use crate::{personal_data, roster, shop};
 
 /// Erases a person and the guardians who are only known because of them. Also returns the ids of all objects whose stored

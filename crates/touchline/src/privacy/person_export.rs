@@ -1,16 +1,11 @@
 //! Collects the stored data about a person from all modules.
 
-use kit::Timestamp;
-use serde::Serialize;
-use serde_json::{Map, Value};
-use store::Reader;
+use serde_json::Map;
+use utoipa::PartialSchema;
 use utoipa::openapi::schema::{ArrayBuilder, Object, ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::{RefOr, Schema};
-use utoipa::{PartialSchema, ToSchema};
 
-use crate::error::Result;
-use crate::ids::PersonId;
-use crate::rights::Scopes;
+use crate::prelude::*;
 use crate::web::module::PersonalData;
 use crate::{personal_data, roster};
 

@@ -1,11 +1,7 @@
 //! Removes personal data from the notification log, the audit log and the recorded responses of webhooks. Notifications
 //! keep their sequence number and audit entries their hash, so both logs still prove that they are complete.
 
-use serde_json::{Value, json};
-use store::{Tx, bind};
-
-use crate::error::{Error, Result};
-use crate::ids::NotificationId;
+use crate::prelude::*;
 use crate::signals;
 use crate::webhooks::notifications::retention;
 

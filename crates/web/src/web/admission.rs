@@ -6,8 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use kit::secret::{ApiKey, Token, TokenKind};
-use kit::string_enum::StringEnum;
-use store::{Reader, Scope, Tx};
 
 use super::context::Context;
 use crate::accounts::api_key;
@@ -16,10 +14,8 @@ use crate::accounts::permissions::{AccessLevel, Permission};
 use crate::accounts::roster_access::RosterAccess;
 use crate::accounts::user::{self, Role};
 use crate::bounded;
-use crate::error::{Code, Error, Result};
 use crate::hook::Hook;
-use crate::ids::{AccountId, GrantId, UserId};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::signals;
 use crate::web::app::App;
 

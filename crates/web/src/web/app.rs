@@ -6,17 +6,16 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use kit::{Clock, IdGenerator, Rng, Timestamp};
-use store::{Db, Scope, bind};
+use kit::{Clock, IdGenerator, Rng};
+use store::Db;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::accounts::usage::{self, UsageCounter};
 use crate::card_provider::Cards;
 use crate::config::{BaseUrl, Config, Secret};
-use crate::error::{Error, Result};
-use crate::ids::RequestId;
 use crate::passwords::PasswordHasher;
+use crate::prelude::*;
 use crate::secrets::Secrets;
 use crate::smtp::direct::{DirectEmail, DirectMailer};
 use crate::unsubscribe_key::UnsubscribeKey;

@@ -13,8 +13,7 @@ use http_body_util::BodyExt;
 use super::context::Context;
 use super::fields::{Fields, FromBody};
 use super::json;
-use crate::error::{Code, Error, Result};
-use crate::ids::AccountId;
+use crate::prelude::*;
 use crate::web::app::App;
 
 /// How long a body may make no progress.

@@ -14,8 +14,6 @@ use axum::response::Response;
 use http::header::{IF_MATCH, IF_NONE_MATCH};
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
-use serde::Serialize;
-use store::{Scope, Tx};
 
 use super::admission;
 use super::body::Body;
@@ -28,10 +26,8 @@ use super::reply::WriteResponse;
 use crate::accounts::credential::{Credential, Holder};
 pub use crate::accounts::permissions::*;
 use crate::accounts::roster_access::RosterAccess;
-use crate::error::{Code, Error, Result};
-use crate::ids::TeamId;
-use crate::if_match::{IfMatch, Versioned};
-use crate::rights::{ScopeName, SenderIdentity, TeamAccess};
+use crate::prelude::*;
+use crate::rights::SenderIdentity;
 use crate::signals;
 use crate::web::app::App;
 

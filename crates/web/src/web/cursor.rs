@@ -7,14 +7,12 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
-use kit::{Id, Timestamp};
+use kit::Id;
 use sha2::Sha256;
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
-use crate::error::{Code, Error, Result};
-use crate::ids::AccountId;
-use crate::paging::{Order, Page};
+use crate::prelude::*;
 use crate::web::query::{FromQuery, Params};
 
 /// The length of the truncated MAC, in bytes.

@@ -13,7 +13,6 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, StatusCode};
 use kit::secret::{hex, sha256};
-use kit::string_enum::StringEnum;
 use utoipa::OpenApi;
 use utoipa::openapi::OpenApi as Document;
 
@@ -22,14 +21,9 @@ use super::edge::API;
 use super::guides::GUIDES;
 use super::precondition;
 use crate::accounts::user;
-use crate::error::{Code, Fault, Problem, Result};
+use crate::error::Problem;
 use crate::hook::Hook;
-use crate::ids::{
-    AccountId, ChargeId, CheckoutId, DeliveryId, DiscountId, DueId, DutyId, EmailId, EventId,
-    FeedId, LineId, LocationId, MemberId, MessageId, NotificationId, OrderId, PaymentId, PersonId,
-    ProductId, RefundId, RsvpId, SeriesId, TeamId, VariantId, WebhookId,
-};
-use crate::paging::Order;
+use crate::prelude::*;
 use crate::web::app::App;
 
 #[derive(OpenApi)]

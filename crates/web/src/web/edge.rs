@@ -28,8 +28,8 @@ use super::public_url::RequestHost;
 use super::request_head::HeadFault;
 use super::server::MAX_HEADER_BYTES;
 use super::throttle::ceil_seconds;
-use crate::error::{Code, Error, Result};
 use crate::i18n::Locale;
+use crate::prelude::*;
 use crate::web::app::App;
 
 /// The maximum duration of a request.

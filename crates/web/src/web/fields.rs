@@ -1,11 +1,10 @@
 //! Reads the fields of a JSON body one by one and collects all faults, so that the caller learns about them at once.
 
-use kit::Change;
 use kit::text::{self, TextFault};
-use serde_json::{Map, Value};
+use serde_json::Map;
 
-use crate::error::{Code, Error, Fault, Result};
 use crate::i18n::Message;
+use crate::prelude::*;
 
 /// The maximum number of reported faults of a body or a query.
 pub(super) const MAX_FAULTS: usize = 50;

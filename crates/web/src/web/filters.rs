@@ -9,9 +9,10 @@ use std::fmt::{self, Display};
 
 use askama::filters::HtmlSafe;
 use askama::{Result, Values, filter_fn};
-use kit::{Day, LocalTime, Money, Timestamp, Zone};
+use kit::LocalTime;
 
 use crate::i18n::{Html, Locale, ToValue, Value, format};
+use crate::prelude::*;
 
 /// A `<time>` element. Its content never needs escaping.
 #[derive(Debug)]

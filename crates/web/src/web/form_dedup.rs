@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use http::StatusCode;
 use kit::secret::{hex, sha256};
-use store::Tx;
 
 use super::form::{CSRF, Form};
 use super::idempotency::{self, IdempotencyKey, StoredResponse};
-use crate::error::{Code, Error, Result};
+use crate::prelude::*;
 use crate::web::app::App;
 
 /// The length of a nonce, in hexadecimal digits.

@@ -6,10 +6,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode};
-use store::{Scope, bind};
 
 use super::metrics::{self, Metrics};
-use crate::error::{Code, Error, Result};
+use crate::prelude::*;
 use crate::web::app::App;
 
 /// `/healthz`, `/readyz`, `/up` and, if a token is configured, `/metrics`.

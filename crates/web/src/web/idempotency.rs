@@ -8,16 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, Method, StatusCode};
-use kit::Timestamp;
 use kit::secret::sha256;
-use serde::Serialize;
-use store::{Tx, bind, record, sql};
 use tokio::sync::Notify;
 
 use super::reply::WriteResponse;
-use crate::error::{Code, Error, Result};
-use crate::ids::AccountId;
-use crate::if_match::Versioned;
+use crate::prelude::*;
 
 /// The header with the key.
 pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Number};
 
-use crate::error::{Code, Error, Result};
+use crate::prelude::*;
 
 /// Parses a JSON document. Duplicate keys are rejected at any depth.
 pub fn parse(bytes: &[u8]) -> Result<Value> {

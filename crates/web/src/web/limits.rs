@@ -12,13 +12,12 @@ use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use kit::{Clock, Rng, Timestamp};
-use store::{Db, Dialect, Scope, Tx, bind};
+use kit::{Clock, Rng};
+use store::{Db, Dialect};
 
 use super::throttle::{RateLimit, Throttle, ceil_seconds};
 use crate::bounded;
-use crate::error::{Code, Error, Result};
-use crate::ids::AccountId;
+use crate::prelude::*;
 
 /// The time in which an empty bucket fills up, in microseconds (the precision of timestamps in the database).
 const WINDOW: u64 = 60_000_000;

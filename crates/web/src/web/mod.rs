@@ -35,6 +35,7 @@ pub mod page;
 pub mod throttle;
 pub mod path;
 pub mod precondition;
+pub mod prelude;
 pub mod public_url;
 pub mod query;
 pub mod reply;

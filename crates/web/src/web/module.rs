@@ -3,15 +3,11 @@
 
 use axum::Router;
 use http::Extensions;
-use serde_json::Value;
-use store::{Reader, Tx};
 
 use super::app::App;
 use super::routes::Routes;
-use crate::error::{Error, Result};
-use crate::ids::PersonId;
 use crate::notification_kinds::Kind;
-use crate::rights::ScopeName;
+use crate::prelude::*;
 use crate::signals::Reaction;
 
 /// A module of the service.

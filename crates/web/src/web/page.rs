@@ -13,8 +13,8 @@ use http::header::{
 };
 use http::{HeaderValue, StatusCode};
 
-use crate::error::{Code, Error, Fault, Result};
 use crate::i18n::Locale;
+use crate::prelude::*;
 
 /// The sign-in page.
 pub const SIGN_IN: &str = "/sign-in";

@@ -3,8 +3,7 @@
 use http::HeaderMap;
 use http::header::{IF_MATCH, IF_NONE_MATCH};
 
-use crate::error::{Code, Error, Result};
-use crate::if_match::IfMatch;
+use crate::prelude::*;
 
 /// Reads `If-Match`: the versions that the caller wants to change.
 pub fn if_match(headers: &HeaderMap) -> Result<IfMatch> {

@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
-use kit::string_enum::StringEnum;
 use kit::text::{self, TextFault};
-use kit::{Day, Id, Kind, Timestamp};
+use kit::{Id, Kind};
 
 use super::fields::MAX_FAULTS;
-use crate::error::{Code, Error, Fault, Result};
-use crate::paging::Order;
+use crate::prelude::*;
 
 /// Maximum number of IDs in a parameter that takes several.
 pub const MAX_IDS: usize = 50;

@@ -12,17 +12,12 @@ use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, LINK, LOCATION};
 use http::{HeaderName, StatusCode};
 use http_body::{Frame, SizeHint};
-use serde::Serialize;
 use serde_json::value::RawValue;
-use store::Tx;
-use utoipa::ToSchema;
 
 use super::cache::CachedResponse;
 use super::idempotency::{self, IdempotencyKey, StoredResponse};
-use crate::error::{Error, Result};
-use crate::if_match::Versioned;
-use crate::paging::{LogPage, Order, Paged};
-use crate::signals::Publish;
+use crate::paging::LogPage;
+use crate::prelude::*;
 
 /// A response with one object.
 #[derive(Serialize, ToSchema)]

@@ -1,14 +1,11 @@
 //! Paginated lists on pages: the rows to show and the URL of "Load more". They use the same cursors as the API.
 
-use store::Reader;
-
 use super::cursor::{self, SortKey};
 use super::form::Form;
 use super::list::{Column, List, Times};
 use super::visitor::Visitor;
 use crate::accounts::permissions::Permission;
-use crate::error::Result;
-use crate::paging::{Order, Page, Paged};
+use crate::prelude::*;
 
 /// The number of rows on a page if the URL has no `limit`.
 const DEFAULT_ROWS: i64 = 25;

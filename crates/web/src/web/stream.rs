@@ -25,9 +25,7 @@ use super::connection::StreamingFlag;
 use super::context::Context;
 use crate::accounts::credential::Credential;
 use crate::accounts::permissions::Permission;
-use crate::error::{Code, Error, Result};
-use crate::ids::AccountId;
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::web::app::App;
 
 /// The maximum number of streams of an account on a node.

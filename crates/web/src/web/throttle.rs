@@ -17,7 +17,7 @@ use std::time::Duration;
 use kit::Clock;
 
 use crate::bounded;
-use crate::error::{Code, Error, Result};
+use crate::prelude::*;
 
 /// The maximum number of keys per limit.
 const CAPACITY: usize = 20_000;

@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use kit::string_enum::StringEnum;
-use kit::{Change, Currency, Day, Id, Kind, Timestamp, Zone, contact, text};
-use serde_json::Value;
+use kit::{Id, Kind, contact, text};
 
 use super::fields::{Fields, escape_pointer};
 use crate::i18n::{Message, ToValue};
-use crate::metadata::Metadata;
+use crate::prelude::*;
 
 impl Fields {
     /// `true` or `false`.

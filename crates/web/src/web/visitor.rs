@@ -13,7 +13,6 @@ use http::header::{ACCEPT_LANGUAGE, CACHE_CONTROL, COOKIE, LOCATION, SET_COOKIE,
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use kit::secret::{Token, TokenKind};
-use store::{Reader, Scope, Tx};
 
 use super::admission::LOAD_ROSTER_ACCESS;
 use super::context::Context;
@@ -25,10 +24,8 @@ use crate::accounts::permissions::{AccessLevel, Permission};
 use crate::accounts::roster_access::RosterAccess;
 use crate::accounts::session::{self, Browser, SessionLookup};
 use crate::accounts::user::{self, Role};
-use crate::error::{Code, Error, Result};
 use crate::i18n::Locale;
-use crate::ids::AccountId;
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::signals;
 use crate::web::app::App;
 

@@ -1,30 +1,18 @@
 //! Endpoints to manage calendar feeds, and the feeds themselves.
 
-use axum::Router;
 use axum::extract::{FromRequestParts, Path, State};
-use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use http::HeaderMap;
 use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, ETAG};
-use http::{HeaderMap, StatusCode};
 use kit::secret::{hex, sha256};
-use store::Scope;
-use utoipa_axum::routes;
 
-use crate::error::{Error, Result};
 use crate::events::calendar;
 use crate::events::feed::{self, CreatedFeed, Feed, FeedFilter, NewFeed, Subscription};
-use crate::ids::FeedId;
-use crate::web::app::App;
-use crate::web::body::{Body, NoBody, OptionalBody};
+use crate::prelude::*;
 use crate::web::cache::CachedResponse;
-use crate::web::caller::{Caller, EventsAnswer, EventsRead};
+use crate::web::caller::{EventsAnswer, EventsRead};
 use crate::web::context::Context;
-use crate::web::cursor::Paging;
-use crate::web::path::PathParams;
 use crate::web::precondition;
-use crate::web::query::{NoQuery, Query};
-use crate::web::reply::{ListResponse, ObjectResponse};
-use crate::web::routes::Routes;
+use crate::web::prelude::*;
 
 /// Maximum length of a token. Longer ones are rejected without a database query.
 const MAX_TOKEN_LENGTH: usize = 64;

@@ -1,21 +1,13 @@
 //! Endpoints of events.
 
-use axum::response::Response;
 use macros::query;
-use utoipa_axum::routes;
 
-use crate::error::{Error, Result};
 use crate::events::edit::{self, ApplyTo, Cancellation, EventChange};
 use crate::events::event::{self, EventFilter, EventView};
 use crate::events::schedule::{self, NewEvent};
-use crate::ids::EventId;
-use crate::web::body::{Body, NoBody, OptionalBody};
-use crate::web::caller::{Caller, EventsRead, EventsWrite};
-use crate::web::cursor::Paging;
-use crate::web::path::PathParams;
-use crate::web::query::{NoQuery, Params, Query};
-use crate::web::reply::{ListResponse, ObjectResponse};
-use crate::web::routes::Routes;
+use crate::prelude::*;
+use crate::web::caller::{EventsRead, EventsWrite};
+use crate::web::prelude::*;
 
 pub fn routes(routes: Routes) -> Routes {
     routes

@@ -1,18 +1,10 @@
 //! Endpoints of locations.
 
-use axum::response::Response;
-use utoipa_axum::routes;
-
 use crate::error::Result;
 use crate::events::location::{self, Location, LocationChange, LocationFilter, NewLocation};
 use crate::ids::LocationId;
-use crate::web::body::{Body, NoBody, OptionalBody};
-use crate::web::caller::{Caller, EventsRead, EventsWrite, LocationsManage};
-use crate::web::cursor::Paging;
-use crate::web::path::PathParams;
-use crate::web::query::{NoQuery, Query};
-use crate::web::reply::{ListResponse, ObjectResponse};
-use crate::web::routes::Routes;
+use crate::web::caller::{EventsRead, EventsWrite, LocationsManage};
+use crate::web::prelude::*;
 
 pub fn routes(routes: Routes) -> Routes {
     routes.with(routes!(list, create)).with(routes!(find, change, archive))

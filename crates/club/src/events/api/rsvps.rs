@@ -1,23 +1,13 @@
 //! Endpoints of RSVPs and volunteer duties.
 
-use axum::response::Response;
-use utoipa_axum::routes;
-
-use crate::error::Result;
 use crate::events::event::{self, EventView};
 use crate::events::history::{self, RsvpChange, Unanswered};
 use crate::events::rsvp::{self, NewAnswer, Rsvp, RsvpFilter};
 use crate::events::volunteers::{self, DutyAssignment};
-use crate::ids::{DutyId, EventId, MemberId, PersonId};
-use crate::paging::Order;
+use crate::prelude::*;
 use crate::rights::SenderIdentity;
-use crate::web::body::{Body, NoBody, OptionalBody};
-use crate::web::caller::{Caller, EventsAnswer, EventsOversee, EventsRead};
-use crate::web::cursor::Paging;
-use crate::web::path::PathParams;
-use crate::web::query::{NoQuery, Query};
-use crate::web::reply::{ListResponse, ObjectResponse};
-use crate::web::routes::Routes;
+use crate::web::caller::{EventsAnswer, EventsOversee, EventsRead};
+use crate::web::prelude::*;
 
 pub fn routes(routes: Routes) -> Routes {
     routes

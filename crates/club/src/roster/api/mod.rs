@@ -2,28 +2,18 @@
 
 mod safeguarding;
 
-use axum::response::Response;
-use kit::string_enum::StringEnum;
-use kit::{Change, Day, string_enum};
-use utoipa_axum::routes;
+use kit::string_enum;
 
-use crate::error::Result;
-use crate::ids::{MemberId, PersonId, TeamId};
-use crate::rights::ScopeName;
+use crate::prelude::*;
 use crate::roster::member::{self, Member, MemberChange, MemberFilter, MemberStatus};
 use crate::roster::new_members::{self, NewMember, RosterBatch};
 use crate::roster::private_data::{HasPrivateData, PrivateAccess, redact_member, redact_response};
 use crate::roster::profile::Private;
 use crate::roster::profile::{self, PeopleFilter, Profile, ProfileChange};
 use crate::teams::team;
-use crate::web::body::{Body, NoBody, OptionalBody};
-use crate::web::caller::{Caller, PeopleRead, Permission, RosterRead, RosterWrite};
-use crate::web::cursor::Paging;
-use crate::web::fields::Fields;
-use crate::web::path::PathParams;
-use crate::web::query::{NoQuery, Params, Query};
-use crate::web::reply::{BatchResponse, ListResponse, ObjectResponse};
-use crate::web::routes::Routes;
+use crate::web::caller::{PeopleRead, Permission, RosterRead, RosterWrite};
+use crate::web::prelude::*;
+use crate::web::reply::BatchResponse;
 
 /// Routes of the roster of a team, of batches and of people.
 pub fn routes(routes: Routes) -> Routes {

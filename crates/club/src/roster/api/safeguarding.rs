@@ -1,23 +1,12 @@
 //! The JSON endpoints that change the protection of a person.
 
-use axum::response::Response;
-use serde_json::json;
-use store::Reader;
-use utoipa_axum::routes;
-
 use super::private_access;
-use crate::error::Result;
-use crate::ids::PersonId;
+use crate::prelude::*;
 use crate::roster::private_data::redact_response;
 use crate::roster::profile::{self, Profile};
 use crate::roster::{pages, person, safeguarding as rules};
-use crate::signals::Publish;
-use crate::web::body::{NoBody, OptionalBody};
-use crate::web::caller::{AdultsConfirm, Caller, RosterWrite};
-use crate::web::path::PathParams;
-use crate::web::query::{NoQuery, Query};
-use crate::web::reply::ObjectResponse;
-use crate::web::routes::Routes;
+use crate::web::caller::{AdultsConfirm, RosterWrite};
+use crate::web::prelude::*;
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes

@@ -1,26 +1,15 @@
 //! Endpoints to charge members, and to list, update, waive and remind of dues.
 
-use axum::response::Response;
-use kit::{Change, Day};
-use utoipa_axum::routes;
-
 use crate::dues::changing::{self, DueChange, WaiveRequest};
 use crate::dues::charging::{self, ChargeDiscount, MAX_MEMBERS, NewCharge};
 use crate::dues::due::{self, Category, DueFilter, DueView, LateFee};
 use crate::dues::plan::{MAX_INSTALLMENTS, NewInstallment, YEARS};
 use crate::dues::reminders::{self, RemindRequest, ReminderResult};
-use crate::error::Result;
-use crate::ids::{DueId, TeamId};
-use crate::metadata::Metadata;
 use crate::money::MAX_AMOUNT;
-use crate::web::body::{Body, NoBody, OptionalBody};
-use crate::web::caller::{Caller, OrdersManage, OrdersRead};
-use crate::web::cursor::Paging;
-use crate::web::fields::{Fields, FromBody};
-use crate::web::path::PathParams;
-use crate::web::query::{NoQuery, Query};
-use crate::web::reply::{BatchResponse, ListResponse, ObjectResponse};
-use crate::web::routes::Routes;
+use crate::prelude::*;
+use crate::web::caller::{OrdersManage, OrdersRead};
+use crate::web::prelude::*;
+use crate::web::reply::BatchResponse;
 
 pub(in crate::dues) const MAX_TITLE_LENGTH: usize = 120;
 pub(in crate::dues) const MAX_NOTE_LENGTH: usize = 1000;

@@ -1,21 +1,11 @@
 //! Endpoints for payments of dues and their refunds.
 
-use axum::response::Response;
-use utoipa_axum::routes;
-
 use crate::dues::due;
 use crate::dues::paying::{self, NewDuePayment, NewDueRefund, RefundedPayment};
-use crate::error::Result;
-use crate::ids::{DueId, PaymentId};
 use crate::money::payment::{self, Payment};
-use crate::paging::Order;
-use crate::web::body::{Body, OptionalBody};
-use crate::web::caller::{Caller, OrdersManage, OrdersPlace, OrdersRead};
-use crate::web::cursor::Paging;
-use crate::web::path::PathParams;
-use crate::web::query::{NoQuery, Query};
-use crate::web::reply::{ListResponse, ObjectResponse};
-use crate::web::routes::Routes;
+use crate::prelude::*;
+use crate::web::caller::{OrdersManage, OrdersPlace, OrdersRead};
+use crate::web::prelude::*;
 
 pub(in crate::dues) const MAX_REFERENCE_LENGTH: usize = 120;
 pub(in crate::dues) const MAX_REASON_LENGTH: usize = 500;

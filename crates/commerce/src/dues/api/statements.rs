@@ -1,17 +1,9 @@
 //! Endpoints for statements of teams and families.
 
-use axum::response::Response;
-use store::Reader;
-use utoipa_axum::routes;
-
 use crate::dues::statement::{self, Statement, TeamStatement};
-use crate::error::Result;
-use crate::ids::{PersonId, TeamId};
-use crate::web::caller::{Caller, OrdersOversee, OrdersRead};
-use crate::web::path::PathParams;
-use crate::web::query::{NoQuery, Query};
-use crate::web::reply::ObjectResponse;
-use crate::web::routes::Routes;
+use crate::prelude::*;
+use crate::web::caller::{OrdersOversee, OrdersRead};
+use crate::web::prelude::*;
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes.with(routes!(team)).with(routes!(person))

@@ -1,12 +1,6 @@
 //! Charging a team: the form, a preview, and the submission, which is carried out only once.
 
-use askama::Template;
-use axum::response::Response;
-use http::StatusCode;
-use kit::Money;
 use kit::secret::{hex, sha256};
-use kit::string_enum::StringEnum;
-use store::{Reader, Tx};
 
 use super::charge_form;
 use super::form_fields;
@@ -15,18 +9,14 @@ use super::list::{self, charge_list_path};
 use super::{Treasurer, TreasurerForm, is_form_error, render};
 use crate::dues::charging::{self, NewCharge, Preview};
 use crate::dues::due::DueWithPlan;
-use crate::error::{Code, Error, Result};
-use crate::ids::{MemberId, TeamId};
 use crate::money::settings;
-use crate::paging::{Order, Page};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::roster::member::{self, Member, MemberFilter};
 use crate::roster::membership::MemberStatus;
 use crate::teams::team::{self, Status, TeamFilter};
-use crate::web::form::{FilledForm, Form};
-use crate::web::form_dedup::{Submission, new_nonce, parse_nonce, submit_once};
-use crate::web::page::{Frame, Section};
-use crate::web::visitor::{PageResult, see_other};
+use crate::web::form::FilledForm;
+use crate::web::form_dedup::{Submission, submit_once};
+use crate::web::prelude::*;
 
 /// Maximum number of members in the form.
 const MAX_MEMBERS: i64 = 500;

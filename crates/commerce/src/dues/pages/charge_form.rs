@@ -1,15 +1,12 @@
 //! The charge form: its fields and the conversion to a `NewCharge`.
 
-use kit::Currency;
-use serde_json::{Value, json};
-
 use super::form_fields::{INSTALLMENTS, LATE_FEE, LATE_KIND};
 use super::formatting;
 use crate::dues::api::charges::{
     FULL_PERCENT_BPS, MAX_INSTALLMENT_COUNT, MAX_NOTE_LENGTH, MAX_REASON_LENGTH, MAX_TITLE_LENGTH,
 };
 use crate::dues::charging::NewCharge;
-use crate::ids::{MemberId, TeamId};
+use crate::prelude::*;
 use crate::web::form::{Choice, Field, FilledForm, Form};
 
 const FIELDS: &[Field] = &[

@@ -1,27 +1,18 @@
 //! The page of a due in the admin area: status, installments, payments and history.
 
-use askama::Template;
-use axum::response::Response;
-use http::StatusCode;
-use kit::{Currency, Timestamp, Zone};
-use store::Reader;
-
 use super::formatting::{self, DisplayNames, InstallmentRow};
 use super::{Treasurer, detail_path, render};
 use crate::accounts::account;
 use crate::dues::due::{self, DueView, Status};
 use crate::dues::paying;
 use crate::dues::reminders;
-use crate::error::Result;
-use crate::ids::{DueId, MovementId, PaymentId};
 use crate::money::ledger::{self, Book, Entry};
 use crate::money::pages::methods::method_label;
 use crate::money::payment::{self, Payment, Refund, RefundStatus};
 use crate::names::Names;
+use crate::prelude::*;
 use crate::web::list::{Cell, Column, List};
-use crate::web::page::{Flash, Frame, Section};
-use crate::web::path::PathParams;
-use crate::web::visitor::PageResult;
+use crate::web::prelude::*;
 
 /// Confirmation messages, by the `done` parameter.
 const DONE: [(&str, &str); 5] = [

@@ -1,25 +1,16 @@
 //! The form to edit a due that has no payments.
 
-use askama::Template;
-use axum::response::Response;
-use serde_json::{Value, json};
-use store::{Reader, Tx};
-
 use super::form_fields::{self, INSTALLMENTS, LATE_FEE, LATE_KIND};
 use super::formatting::{self, DisplayNames};
 use super::{Treasurer, TreasurerForm, detail_path, is_form_error, render};
 use crate::dues::api::charges::{MAX_NOTE_LENGTH, MAX_TITLE_LENGTH};
 use crate::dues::changing::{self, DueChange};
 use crate::dues::due::{self, DueView, Status};
-use crate::error::{Code, Result};
-use crate::ids::{DueId, PersonId};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::roster::{guardian, person};
-use crate::web::form::{Field, FilledForm, Form};
-use crate::web::page::{Frame, Section};
-use crate::web::path::PathParams;
+use crate::web::form::{Field, FilledForm};
+use crate::web::prelude::*;
 use crate::web::sentence::fill;
-use crate::web::visitor::{PageResult, see_other};
 
 const FIELDS: &[Field] = &[
     Field::line("title", "Title", MAX_TITLE_LENGTH).required("Enter a title."),

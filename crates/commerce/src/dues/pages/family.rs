@@ -2,12 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use askama::Template;
-use axum::response::Response;
-use http::StatusCode;
-use kit::{Currency, Zone};
-use store::Reader;
-
 use super::detail::PaymentRow;
 use super::formatting::{self, DisplayNames, InstallmentRow};
 use super::list::{FAMILY, Row, rows};
@@ -17,16 +11,12 @@ use crate::accounts::permissions::{AccessLevel, OrdersRead};
 use crate::accounts::roster_access::RosterAccess;
 use crate::dues::due::{self, DueFilter, DueView};
 use crate::dues::statement::{self, Statement, Total};
-use crate::error::Result;
-use crate::ids::{DueId, PersonId, TeamId};
 use crate::money::payment;
 use crate::names::Names;
-use crate::paging::{Order, Page};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::web::list::{Cell, Column, List, Times};
-use crate::web::page::{self, Frame, Section};
-use crate::web::path::PathParams;
-use crate::web::visitor::{PageResult, Visitor};
+use crate::web::page;
+use crate::web::prelude::*;
 
 /// Maximum number of dues on the page.
 const MAX_DUES: i64 = 200;

@@ -2,18 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use kit::string_enum::StringEnum;
-use kit::{Currency, Money};
-use store::Reader;
-
 use crate::dues::due::{Category, DueView, LateFee, Status};
 use crate::dues::statement;
-use crate::error::Result;
-use crate::ids::{PersonId, TeamId};
 use crate::money::ledger::Movement;
 use crate::names::Names;
-use crate::web::list::Cell;
+use crate::prelude::*;
 use crate::web::form::format_percent;
+use crate::web::list::Cell;
 use crate::web::sentence::fill;
 
 /// Labels of the categories.

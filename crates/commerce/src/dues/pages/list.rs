@@ -1,27 +1,14 @@
 //! The list of all dues in the admin area, with totals and filters.
 
-use askama::Template;
-use axum::response::Response;
-use http::StatusCode;
-use kit::Money;
-use kit::string_enum::StringEnum;
-use store::Reader;
-
 use super::formatting::{self, DisplayNames};
 use super::{LIST_PATH, OWN_DUES_PATH, Treasurer, render};
 use crate::dues::due::{self, Category, DueFilter, DueView, Status};
 use crate::dues::statement;
 use crate::dues::totals::{self, DueTotals};
-use crate::error::Result;
-use crate::ids::{DueId, PersonId, TeamId};
-use crate::paging::{Order, Page};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::teams::team::{self, TeamFilter};
-use crate::web::form::Form;
 use crate::web::list::{Cell, Column, FilterBar, List};
-use crate::web::page::{Flash, Frame, Section};
-use crate::web::row_page::{ListRequest, RowPage};
-use crate::web::visitor::PageResult;
+use crate::web::prelude::*;
 
 /// Maximum number of teams in the filter.
 const MAX_TEAMS: i64 = 200;

@@ -15,17 +15,10 @@ mod team;
 mod form_fields;
 mod waive;
 
-use axum::Router;
-use axum::response::Response;
-use axum::routing::{get, post};
-use http::StatusCode;
-
 use crate::accounts::permissions::AdminArea;
-use crate::error::{Code, Error};
-use crate::ids::DueId;
-use crate::web::app::App;
+use crate::prelude::*;
 use crate::web::page;
-use crate::web::visitor::{PageResult, Visitor, VisitorForm};
+use crate::web::prelude::*;
 
 /// Path of the list in the admin area.
 const LIST_PATH: &str = "/admin/dues";

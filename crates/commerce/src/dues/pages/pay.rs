@@ -1,31 +1,21 @@
 //! The form to record a payment.
 
-use askama::Template;
-use axum::response::Response;
-use kit::string_enum::StringEnum;
-use kit::{Day, LocalTime, Timestamp, Zone};
-use serde_json::{Value, json};
-use store::{Reader, Tx};
+use kit::LocalTime;
 
 use super::formatting::{self, DisplayNames};
 use super::{Treasurer, TreasurerForm, detail_path, is_form_error, render};
 use crate::dues::api::payments::MAX_REFERENCE_LENGTH;
 use crate::dues::due::{self, DueView};
 use crate::dues::paying::{self, NewDuePayment};
-use crate::error::Result;
-use crate::ids::DueId;
-use crate::if_match::IfMatch;
 use crate::money::ledger;
 use crate::money::pages::methods::MANUAL_METHODS;
 use crate::money::payment::Method;
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::teams::team;
 use crate::web::form::{Field, FilledForm};
-use crate::web::form_dedup::{Submission, new_nonce, parse_nonce, submit_once};
-use crate::web::page::{Frame, Section};
-use crate::web::path::PathParams;
+use crate::web::form_dedup::{Submission, submit_once};
+use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
-use crate::web::visitor::{PageResult, see_other};
 
 const FIELDS: &[Field] = &[
     Field::amount("amount", "Amount in {currency}").required(""),

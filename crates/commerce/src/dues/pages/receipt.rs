@@ -1,18 +1,11 @@
 //! A printable receipt of the payments of a due.
 
-use askama::Template;
-use axum::response::Response;
-use http::StatusCode;
-use kit::{Timestamp, Zone};
-
 use super::detail::PaymentRow;
 use super::family::{VisibleDue, load_visible};
 use super::{LIST_PATH, OWN_DUES_PATH, formatting};
 use crate::accounts::permissions::OrdersRead;
-use crate::ids::DueId;
-use crate::web::page::{Frame, Section};
-use crate::web::path::PathParams;
-use crate::web::visitor::{PageResult, Visitor};
+use crate::prelude::*;
+use crate::web::prelude::*;
 
 #[derive(Template)]
 #[template(path = "dues/receipt.html")]

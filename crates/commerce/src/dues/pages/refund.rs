@@ -1,27 +1,19 @@
 //! The form to refund a payment: consequences, amount and reason.
 
-use axum::response::Response;
-use store::{Reader, Tx};
-
 use super::formatting::{self, DisplayNames};
 use super::{Treasurer, TreasurerForm, detail_path, is_form_error};
 use crate::dues::api::payments::MAX_REASON_LENGTH;
 use crate::dues::due::{self, DueView, Status};
 use crate::dues::paying::{self, NewDueRefund, RefundablePayment};
-use crate::error::{Code, Error, Result};
-use crate::ids::{DueId, PaymentId};
-use crate::if_match::IfMatch;
 use crate::money::pages::methods::method_label;
 use crate::money::pages::refund_methods::{self, REFUND_METHOD};
 use crate::money::payment::{self, Method, Payment};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::web::confirm::{ConfirmPage, NoticePage};
-use crate::web::form::{Faults, Field, FilledForm};
-use crate::web::form_dedup::{Submission, new_nonce, parse_nonce, submit_once};
-use crate::web::page::Section;
-use crate::web::path::PathParams;
+use crate::web::form::{Field, FilledForm};
+use crate::web::form_dedup::{Submission, submit_once};
+use crate::web::prelude::*;
 use crate::web::sentence::{Sentence, fill};
-use crate::web::visitor::{PageResult, see_other};
 
 /// The data of the page.
 struct PageData {

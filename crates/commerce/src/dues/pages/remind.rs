@@ -2,22 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use axum::response::Response;
-use store::{Reader, Tx};
-
 use super::{LIST_PATH, Treasurer, TreasurerForm, detail_path, is_form_error};
 use crate::dues::due;
 use crate::dues::reminders::{self, RemindRequest};
-use crate::ids::{DueId, TeamId};
-use crate::if_match::IfMatch;
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::teams::team;
 use crate::web::confirm::{ConfirmPage, NoticePage};
 use crate::web::filters::counted_text;
-use crate::web::page::{Flash, Section};
-use crate::web::path::PathParams;
+use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
-use crate::web::visitor::{PageResult, see_other};
 
 /// The confirmation message after sending reminders.
 pub(super) fn confirmation(visitor: &Treasurer, dues: i64, emails: i64) -> Flash {

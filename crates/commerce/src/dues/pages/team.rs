@@ -1,18 +1,11 @@
 //! The printable statement of a team, for treasurers and for the team's managers.
 
-use askama::Template;
-use axum::response::Response;
-use http::StatusCode;
-use kit::{Currency, Timestamp, Zone};
-
 use super::{Treasurer, formatting, render};
 use crate::accounts::permissions::OrdersOversee;
 use crate::dues::statement::{self, Sums, TeamStatement, Total};
-use crate::ids::{PersonId, TeamId};
+use crate::prelude::*;
 use crate::teams::team::{self, Team};
-use crate::web::page::{Frame, Section};
-use crate::web::path::PathParams;
-use crate::web::visitor::{PageResult, Visitor};
+use crate::web::prelude::*;
 
 /// A column: its heading, its value, and whether it is shown even if it is zero in every row.
 struct Column(&'static str, fn(&Sums) -> i64, bool);

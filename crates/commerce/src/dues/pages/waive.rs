@@ -1,23 +1,15 @@
 //! The form to waive the open balance of a due.
 
-use axum::response::Response;
-use store::{Reader, Tx};
-
 use super::formatting::{self, DisplayNames};
 use super::{Treasurer, TreasurerForm, detail_path};
 use crate::dues::api::charges::MAX_REASON_LENGTH;
 use crate::dues::changing::{self, WaiveRequest};
 use crate::dues::due::{self, DueView};
-use crate::error::Result;
-use crate::ids::DueId;
-use crate::if_match::IfMatch;
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::web::confirm::ConfirmPage;
 use crate::web::form::{Field, FilledForm};
-use crate::web::page::Section;
-use crate::web::path::PathParams;
+use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
-use crate::web::visitor::{PageResult, see_other};
 
 const FIELDS: &[Field] = &[Field::line("reason", "Reason", MAX_REASON_LENGTH)
     .hint("Visible to treasurers and to the family.")

@@ -1,18 +1,10 @@
 //! JSON endpoints for discount codes.
 
-use axum::response::Response;
-use utoipa_axum::routes;
-
 use crate::error::Result;
 use crate::ids::DiscountId;
 use crate::shop::discount::{self, Discount, DiscountChange, DiscountFilter, NewDiscount};
-use crate::web::body::{Body, NoBody, OptionalBody};
-use crate::web::caller::{Caller, MoneyManage};
-use crate::web::cursor::Paging;
-use crate::web::path::PathParams;
-use crate::web::query::{NoQuery, Query};
-use crate::web::reply::{ListResponse, ObjectResponse};
-use crate::web::routes::Routes;
+use crate::web::caller::MoneyManage;
+use crate::web::prelude::*;
 
 /// Maximum length of a code.
 pub(in crate::shop) const MAX_CODE_LENGTH: usize = 40;

@@ -1,15 +1,10 @@
 //! JSON endpoints for orders.
 
-use axum::response::Response;
 use macros::input;
-use store::Tx;
-use utoipa_axum::routes;
 
-use crate::error::Result;
-use crate::ids::OrderId;
-use crate::if_match::IfMatch;
 use crate::money::payment::{self, Method, Payment, PaymentDetails, Refund};
 use crate::paging;
+use crate::prelude::*;
 use crate::shop::cancellation::{self, OrderCancellation};
 use crate::shop::fulfillment::{self, FulfillRequest};
 use crate::shop::listing::{self, OrderFilter};
@@ -17,14 +12,8 @@ use crate::shop::order::{self, Order, OrderChange};
 use crate::shop::placing::{self, NewOrder};
 use crate::shop::refunding::{self, NewRefund, RefundedOrder};
 use crate::shop::settle;
-use crate::web::body::{Body, OptionalBody};
-use crate::web::caller::{Caller, OrdersManage, OrdersPlace, OrdersRead};
-use crate::web::cursor::Paging;
-use crate::web::fields::Fields;
-use crate::web::path::PathParams;
-use crate::web::query::{NoQuery, Query};
-use crate::web::reply::{ListResponse, ObjectResponse};
-use crate::web::routes::Routes;
+use crate::web::caller::{OrdersManage, OrdersPlace, OrdersRead};
+use crate::web::prelude::*;
 
 pub(in crate::shop) const MAX_NOTE_LENGTH: usize = 1000;
 

@@ -1,23 +1,12 @@
 //! JSON endpoints for products.
 
-use axum::response::Response;
-use kit::{Change, Timestamp};
-use utoipa_axum::routes;
-
-use crate::error::Result;
-use crate::ids::ProductId;
+use crate::prelude::*;
 use crate::shop::product::WITH_VARIANTS;
 use crate::shop::product::{self, NewProduct, Product, ProductChange};
 use crate::shop::product_listing::{self, ProductFilter};
 use crate::shop::variant::NewVariant;
-use crate::web::body::{Body, NoBody, OptionalBody};
-use crate::web::caller::{Caller, OrdersManage, OrdersRead};
-use crate::web::cursor::Paging;
-use crate::web::fields::Fields;
-use crate::web::path::PathParams;
-use crate::web::query::{NoQuery, Query};
-use crate::web::reply::{ListResponse, ObjectResponse};
-use crate::web::routes::Routes;
+use crate::web::caller::{OrdersManage, OrdersRead};
+use crate::web::prelude::*;
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes.with(routes!(list, create)).with(routes!(find, change, archive))

@@ -1,28 +1,18 @@
 //! The order form: parsing, review of the prices, and placing the orders.
 
-use askama::Template;
-use axum::response::Response;
-use http::StatusCode;
-use serde_json::json;
-use store::{Reader, Tx};
-
 use super::storefront::{family_access, render_storefront};
 use super::{
     is_form_error, map_faults, money, run_once, seller_name, staff_order, submitted_id, team_names,
 };
 use crate::accounts::permissions::Permission;
-use crate::ids::{PersonId, ProductId, VariantId};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::shop::api::discounts::MAX_CODE_LENGTH;
 use crate::shop::api::orders::MAX_NOTE_LENGTH;
 use crate::shop::buyer::NewBuyer;
 use crate::shop::checkout::{self, Checkout, CheckoutLine};
 use crate::shop::placing::{MAX_LINES, NewLine, Quote};
-use crate::web::fields::{Fields, FromBody};
-use crate::web::form::{Faults, Form, parse_number};
-use crate::web::form_dedup::{new_nonce, parse_nonce};
-use crate::web::page::{Frame, Section};
-use crate::web::visitor::{PageResult, Visitor, see_other};
+use crate::web::form::parse_number;
+use crate::web::prelude::*;
 
 /// Who fills in the form: families order for themselves, admins order for anybody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

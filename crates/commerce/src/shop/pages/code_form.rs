@@ -1,21 +1,12 @@
 //! The form for a discount code.
 
-use askama::Template;
-use axum::response::Response;
-use store::{Reader, Tx};
-
 use super::{AdminSubmission, AdminVisitor, render, run_once, team_options};
 use crate::accounts::account;
-use crate::ids::DiscountId;
-use crate::if_match::IfMatch;
 use crate::money::settings;
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::shop::discount::{self, Discount, DiscountChange, NewDiscount, Status};
-use crate::web::form::{Choice, Field, FilledForm, Form};
-use crate::web::form_dedup::{new_nonce, parse_nonce};
-use crate::web::page::{Frame, Section};
-use crate::web::path::PathParams;
-use crate::web::visitor::{PageResult, see_other};
+use crate::web::form::{Choice, Field, FilledForm};
+use crate::web::prelude::*;
 
 const LIST: &str = "/admin/store/codes";
 

@@ -1,23 +1,13 @@
 //! The list of discount codes, and archiving one.
 
-use axum::response::Response;
-use http::StatusCode;
-use kit::Timestamp;
-use store::{Reader, Tx};
-
 use super::{AdminSubmission, AdminVisitor, money, percent, render, seller_name, team_names};
 use crate::accounts::account;
-use crate::ids::DiscountId;
-use crate::if_match::IfMatch;
-use crate::paging::Order;
+use crate::prelude::*;
 use crate::shop::discount::{self, Discount, DiscountFilter, Status};
-use crate::web::list::{Cell, Column, FilterBar, List, list_page};
 use crate::web::confirm::ConfirmPage;
-use crate::web::page::Section;
-use crate::web::path::PathParams;
-use crate::web::row_page::{ListRequest, RowPage};
+use crate::web::list::{Cell, Column, FilterBar, List, list_page};
+use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
-use crate::web::visitor::{PageResult, see_other};
 
 /// Messages by the value of `?done=`.
 const DONE: [(&str, &str); 3] = [

@@ -17,27 +17,17 @@ mod display;
 
 use std::borrow::Borrow;
 
-use axum::Router;
-use axum::response::Response;
-use axum::routing::{get, post};
-use http::StatusCode;
-use kit::{Currency, Money};
-use store::{Reader, Tx};
-
 use crate::accounts::permissions::{MoneyManage, OrdersPlace, OrdersRead, Permission};
-use crate::error::{Code, Error, Result};
-use crate::ids::{ProductId, TeamId};
 use crate::names::Names;
-use crate::paging::{self, Page};
-use crate::rights::TeamAccess;
+use crate::paging;
+use crate::prelude::*;
 use crate::shop::order::{Line, Order};
 use crate::shop::product_listing::{self, ProductFilter};
 use crate::teams::team::{self, Status, TeamFilter};
-use crate::web::app::App;
-use crate::web::form::{Faults, format_percent};
+use crate::web::form::format_percent;
 use crate::web::form_dedup::{Nonce, Submission, submit_once};
 use crate::web::page;
-use crate::web::visitor::{PageResult, Visitor, VisitorForm};
+use crate::web::prelude::*;
 
 /// Maximum number of teams and products in a select field.
 const MAX_OPTIONS: i64 = 200;

@@ -1,11 +1,5 @@
 //! The orders of the visitor's family: list, detail page, card payment and cancellation.
 
-use askama::Template;
-use axum::response::Response;
-use http::StatusCode;
-use kit::Zone;
-use store::{Reader, Tx};
-
 use super::display;
 use super::order::{self as orders, HistoryEntry, can_cancel, find_with_payments, history};
 use super::orders::{FAMILY, OrderRow};
@@ -15,21 +9,16 @@ use super::{
     team_names,
 };
 use crate::accounts::account;
-use crate::error::Result;
-use crate::ids::{OrderId, ProductId};
-use crate::if_match::IfMatch;
 use crate::paging;
+use crate::prelude::*;
 use crate::shop::cancellation;
 use crate::shop::listing::{self, OrderFilter};
 use crate::shop::order::{self, Order};
 use crate::shop::product;
-use crate::web::form_dedup::parse_nonce;
 use crate::web::list::List;
-use crate::web::page::{self, Frame, Section};
-use crate::web::path::PathParams;
-use crate::web::row_page::{ListRequest, RowPage};
+use crate::web::page;
+use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
-use crate::web::visitor::{PageResult, see_other};
 
 /// Messages by the value of `?done=`.
 const DONE: [(&str, &str); 2] =

@@ -2,36 +2,23 @@
 
 use std::borrow::Borrow;
 
-use askama::Template;
-use axum::response::Response;
-use kit::string_enum::StringEnum;
-use kit::{Timestamp, Zone};
-use store::{Reader, Tx};
-
 use super::display;
 use super::{
     AdminSubmission, AdminVisitor, is_form_error, map_faults, money, quantity_label, render,
     run_once, seller_name, team_names,
 };
 use crate::accounts::account;
-use crate::error::{Error, Fault, Result};
-use crate::ids::OrderId;
-use crate::if_match::IfMatch;
 use crate::money::pages::methods::{MANUAL_METHODS, method_label};
 use crate::money::payment::{self, Method, Payment, PaymentDetails, Refund};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::shop::cancellation::{self, OrderCancellation};
 use crate::shop::fulfillment::{self, FulfillRequest, LineQuantity};
 use crate::shop::order::{self, Order, Status};
 use crate::shop::settle;
-use crate::web::app::App;
 use crate::web::confirm::ConfirmPage;
-use crate::web::form::{Faults, Field, FilledForm, Form, parse_number};
-use crate::web::form_dedup::{new_nonce, parse_nonce};
-use crate::web::page::{Frame, Section};
-use crate::web::path::PathParams;
+use crate::web::form::{Field, FilledForm, parse_number};
+use crate::web::prelude::*;
 use crate::web::sentence::{Sentence, fill};
-use crate::web::visitor::{PageResult, see_other};
 
 /// Messages by the value of `?done=`.
 const DONE: [(&str, &str); 5] = [

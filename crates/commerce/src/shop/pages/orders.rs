@@ -1,25 +1,15 @@
 //! The admin list of orders with totals.
 
-use askama::Template;
-use axum::response::Response;
-use http::StatusCode;
-use kit::string_enum::StringEnum;
-use store::Reader;
-
 use super::display::{self, STATUS_OPTIONS};
 use super::my_orders::PLACED;
 use super::{AdminVisitor, money, product_options, render, seller_name, team_names, team_options};
-use crate::error::Result;
 use crate::paging;
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::shop::listing::{self, OrderFilter, OrderTotals};
 use crate::shop::order::{Order, Status};
 use crate::shop::product;
-use crate::web::form::Form;
 use crate::web::list::{Cell, Column, FilterBar, List};
-use crate::web::page::{Frame, Section};
-use crate::web::row_page::{ListRequest, RowPage};
-use crate::web::visitor::PageResult;
+use crate::web::prelude::*;
 
 /// The orders that a query asks for. Invalid values are ignored.
 pub(super) fn order_filter(query: &Form) -> OrderFilter {

@@ -1,26 +1,16 @@
 //! Printable lists: orders, and the pickup list of a product. Coaches can print those of their teams.
 
-use askama::Template;
-use axum::response::Response;
-use http::StatusCode;
-use kit::{Timestamp, Zone};
-use store::Reader;
-
 use super::orders::{OrderRow, PRINTED, describe, order_filter};
 use super::{render, seller_name, team_names};
 use crate::accounts::account;
 use crate::accounts::permissions::OrdersManage;
-use crate::error::{Code, Error, Result};
-use crate::ids::{OrderId, ProductId};
-use crate::paging::{self, Page};
-use crate::rights::TeamAccess;
+use crate::paging;
+use crate::prelude::*;
 use crate::shop::listing::{self, OrderTotals};
 use crate::shop::order::{Line, Order, Status};
 use crate::shop::product::{self, Product};
 use crate::web::list::{List, Times};
-use crate::web::page::{Frame, Section};
-use crate::web::path::PathParams;
-use crate::web::visitor::{PageResult, Visitor};
+use crate::web::prelude::*;
 
 /// Somebody who may manage orders: an admin, coach or manager.
 type SellerVisitor = Visitor<OrdersManage>;

@@ -1,28 +1,15 @@
 //! The form for a product.
 
-use askama::Template;
-use axum::response::Response;
-use kit::string_enum::StringEnum;
-use kit::{Currency, Zone};
-use serde_json::{Value, json};
-use store::{Reader, Tx};
-
 use super::{
     AdminSubmission, AdminVisitor, render, run_once, seller_name, team_names, team_options,
 };
 use crate::accounts::account;
-use crate::error::{Code, Result};
-use crate::ids::ProductId;
-use crate::if_match::IfMatch;
 use crate::money::settings;
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::shop::product::{self, AvailableTo, NewProduct, Product, ProductChange, Status};
 use crate::shop::variant;
-use crate::web::form::{Choice, Field, FilledForm, Form, Rows};
-use crate::web::form_dedup::{new_nonce, parse_nonce};
-use crate::web::page::{Frame, Section};
-use crate::web::path::PathParams;
-use crate::web::visitor::{PageResult, see_other};
+use crate::web::form::{Choice, Field, FilledForm, Rows};
+use crate::web::prelude::*;
 
 /// The error if the stock has changed since the form was shown.
 const STOCK_CHANGED: &str = "Somebody bought or changed this product while you had it open. The form now shows the current \

@@ -1,26 +1,15 @@
 //! The list of products, and archiving one.
 
-use axum::response::Response;
-use http::StatusCode;
-use kit::Timestamp;
-use store::Reader;
-
 use super::display::ProductRow;
 use super::{AdminSubmission, AdminVisitor, render, seller_name, team_names, team_options};
 use crate::accounts::account;
-use crate::ids::ProductId;
-use crate::if_match::IfMatch;
-use crate::paging::Order;
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::shop::product::{self, Product, Status};
 use crate::shop::product_listing::{self, ProductFilter};
-use crate::web::list::{Cell, Column, FilterBar, List, list_page};
 use crate::web::confirm::ConfirmPage;
-use crate::web::page::Section;
-use crate::web::path::PathParams;
-use crate::web::row_page::{ListRequest, RowPage};
+use crate::web::list::{Cell, Column, FilterBar, List, list_page};
+use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
-use crate::web::visitor::{PageResult, see_other};
 
 /// Messages by the value of `?done=`.
 const DONE: [(&str, &str); 3] = [

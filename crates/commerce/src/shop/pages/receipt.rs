@@ -1,20 +1,12 @@
 //! The printable receipt of an order.
 
-use askama::Template;
-use axum::response::Response;
-use http::StatusCode;
-use kit::{Timestamp, Zone};
-use store::Reader;
-
 use super::order::find_with_payments;
 use super::{OrderVisitor, display, order_path, render, seller_name, team_names};
 use crate::accounts::account;
-use crate::ids::OrderId;
 use crate::money::payment::{Payment, Refund};
+use crate::prelude::*;
 use crate::shop::order::{Line, Order, Status};
-use crate::web::page::{Frame, Section};
-use crate::web::path::PathParams;
-use crate::web::visitor::PageResult;
+use crate::web::prelude::*;
 
 #[derive(Template)]
 #[template(path = "shop/receipt.html")]

@@ -1,26 +1,16 @@
 //! The refund page of an order.
 
-use askama::Template;
-use axum::response::Response;
-use store::{Reader, Tx};
-
 use super::order::{self as orders, LineQuantities};
 use super::{
     AdminSubmission, AdminVisitor, is_form_error, money, quantity_label, render, run_once,
 };
-use crate::error::{Code, Error};
-use crate::ids::OrderId;
-use crate::if_match::IfMatch;
 use crate::money::pages::refund_methods::{self, REFUND_METHOD};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::shop::order::{self, Line, Order};
 use crate::shop::refunding::{self, NewRefund};
-use crate::web::form::{Choice, Faults, Field, FilledForm};
-use crate::web::form_dedup::{new_nonce, parse_nonce};
-use crate::web::page::{Frame, Section};
-use crate::web::path::PathParams;
+use crate::web::form::{Choice, Field, FilledForm};
+use crate::web::prelude::*;
 use crate::web::sentence::fill;
-use crate::web::visitor::{PageResult, see_other};
 
 const EVERYWHERE: &TeamAccess = &TeamAccess::AllTeams;
 /// The error if the refundable amount has changed since the page was shown.

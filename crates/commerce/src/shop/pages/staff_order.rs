@@ -1,17 +1,13 @@
 //! Staff orders: an admin places an order for somebody. The buyer is chosen first because they determine which products
 //! are available.
 
-use askama::Template;
-use axum::response::Response;
 use store::Reader;
 
 use super::checkout_form::{self, CheckoutForm, OrderChannel};
 use super::{AdminSubmission, AdminVisitor, form_status, render, storefront};
 use crate::accounts::permissions::Permission;
 use crate::shop::buyer::{self, Candidate};
-use crate::web::form::{Faults, Form};
-use crate::web::page::{Frame, Section};
-use crate::web::visitor::{PageResult, Visitor};
+use crate::web::prelude::*;
 
 /// Maximum number of people in the search results.
 const MAX_CANDIDATES: i64 = 20;

@@ -1,28 +1,18 @@
 //! The storefront: the products that a family can buy now or, for staff orders, that the chosen buyer can buy.
 
-use askama::Template;
-use axum::response::Response;
-use kit::Zone;
-use store::Reader;
-
 use super::checkout_form::{self, CheckoutForm, OrderChannel, person_field, quantity_field};
 use super::{BuyerSubmission, BuyerVisitor, money, seller_name, team_names};
 use crate::accounts::account;
 use crate::accounts::permissions::{AccessLevel, Permission};
 use crate::accounts::roster_access::RosterAccess;
-use crate::error::Result;
-use crate::ids::{PersonId, TeamId, UserId};
 use crate::names::Names;
-use crate::paging::{Order, Page};
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::roster::access;
 use crate::roster::person;
 use crate::shop::buyer::{self, ResolvedBuyer, TeamMemberships};
 use crate::shop::product::{AvailableTo, Product, Status};
 use crate::shop::product_listing::{self, ProductFilter};
-use crate::web::form::Faults;
-use crate::web::page::Frame;
-use crate::web::visitor::{PageResult, Visitor};
+use crate::web::prelude::*;
 
 /// Maximum number of products on the page.
 const MAX_PRODUCTS: i64 = 200;

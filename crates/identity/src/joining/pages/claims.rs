@@ -1,30 +1,19 @@
 //! `/account/claims`: the user's own requests to join, pending invitations, and requests that the user may decide.
 
-use askama::Template;
-use axum::Router;
-use axum::routing::{get, post};
-use http::StatusCode;
-use kit::Timestamp;
-use store::{Reader, Scope, Tx};
-
 use super::join;
 use super::link::{self, NewLink};
 use crate::accounts::permissions::OwnAccount;
 use crate::accounts::session;
 use crate::accounts::user::{self, Role};
-use crate::error::{Code, Error};
-use crate::ids::{ClaimId, InvitationId, TeamId};
 use crate::joining::claim::{self, ClaimStatus, OpenClaim};
 use crate::joining::claim_list::{self, ClaimView};
 use crate::joining::invitation::{self, Relation};
 use crate::joining::pending_invitations;
-use crate::paging::{Order, Page};
+use crate::prelude::*;
 use crate::roster::access;
-use crate::web::app::App;
-use crate::web::page::{self, Frame, Section};
-use crate::web::path::PathParams;
-use crate::web::row_page::{self, RowPage};
-use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
+use crate::web::page;
+use crate::web::prelude::*;
+use crate::web::row_page;
 
 const CLAIMS: &str = "/account/claims";
 

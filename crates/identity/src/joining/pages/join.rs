@@ -9,32 +9,22 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use askama::Template;
-use axum::Router;
-use axum::response::Response;
-use axum::routing::{get, post};
-use http::StatusCode;
 use kit::secret::{Token, TokenKind};
-use kit::string_enum::StringEnum;
-use store::{Reader, Scope, Tx};
 
 use super::link;
 use crate::accounts::session::{self, Method, SessionLookup};
 use crate::accounts::user::{self, Role};
-use crate::error::{Code, Error, Result};
 use crate::joining::claim::{self, Choice, NewClaim};
 use crate::joining::invitation::{self, AddressCheck, InvitationLink, Relation};
 use crate::joining::pending_invitations;
+use crate::prelude::*;
 use crate::signin::authentication::{self, SignIn};
 use crate::signin::pages::fields;
-use crate::web::app::App;
-use crate::web::form::{Faults, Field, FilledForm, Form};
-use crate::web::page::{self, Frame};
-use crate::web::path::PathParams;
+use crate::web::form::{Field, FilledForm};
+use crate::web::page;
+use crate::web::prelude::*;
 use crate::web::throttle::RateLimit;
-use crate::web::visitor::{
-    Guest, GuestForm, PageError, PageResult, see_other, set_session_cookie, url_encode,
-};
+use crate::web::visitor::{Guest, GuestForm, PageError, set_session_cookie, url_encode};
 
 /// Rate limit of sign-ups per network address. Without it, anyone with a link could probe addresses or create accounts
 /// without limit.

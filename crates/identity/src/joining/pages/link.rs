@@ -1,18 +1,14 @@
 //! Invitation links: the page that shows a new link once, and signatures of mailed links.
 
-use askama::Template;
-use axum::response::Response;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use http::StatusCode;
 use kit::Timestamp;
 use kit::secret::{Token, constant_time_eq};
 
 use crate::accounts::permissions::Permission;
 use crate::error::Result;
-use crate::web::app::App;
-use crate::web::page::{self, Frame};
-use crate::web::visitor::Visitor;
+use crate::web::page;
+use crate::web::prelude::*;
 
 /// The path of an invitation.
 fn path(token: &Token) -> String {

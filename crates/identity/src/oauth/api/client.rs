@@ -7,16 +7,14 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
-use store::{Reader, Scope, Tx};
 
 use super::{ClientRequest, ErrorResponse};
 use crate::error::Result as Outcome;
-use crate::ids::{AccountId, ClientSecretId};
 use crate::oauth::app::{self, App as Client};
 use crate::oauth::error::{ErrorCode, OAuthError, OAuthResult};
 use crate::oauth::parameters::form_decode;
 use crate::oauth::secret;
-use crate::signals::Publish;
+use crate::prelude::*;
 use crate::web::throttle::RateLimit;
 
 /// The limit on failed authentications of an existing client from one IP address.

@@ -1,14 +1,11 @@
 //! Authorization server metadata (RFC 8414).
 
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use kit::string_enum::StringEnum;
-use serde_json::json;
 
-use crate::rights::ScopeName;
-use crate::web::app::App;
+use crate::prelude::*;
 use crate::web::edge::API;
+use crate::web::prelude::*;
 
 /// The audience of access tokens: the URL of the API.
 pub fn audience(app: &App) -> String {

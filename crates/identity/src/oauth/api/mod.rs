@@ -6,23 +6,19 @@ mod tokens;
 
 pub use metadata::audience;
 
-use axum::Router;
 use axum::extract::{FromRequest, Request};
-use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
 use http::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, PRAGMA, RETRY_AFTER, WWW_AUTHENTICATE,
 };
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue};
 use kit::string_enum::StringEnum as _;
-use serde::Serialize;
 
 use super::error::{ErrorCode, OAuthError};
 use super::parameters::Parameters;
-use crate::error::{Code, Error};
-use crate::web::app::App;
+use crate::prelude::*;
 use crate::web::body;
 use crate::web::context::Context;
+use crate::web::prelude::*;
 
 /// Maximum size of a request body, in bytes.
 const MAX_BODY_SIZE: usize = 16 * 1024;

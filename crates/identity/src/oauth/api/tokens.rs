@@ -1,7 +1,5 @@
 //! Issuing, refreshing, revoking and introspecting tokens.
 
-use axum::response::Response;
-use http::StatusCode;
 use kit::secret::{Token, TokenKind};
 use serde::Serialize;
 
@@ -13,7 +11,7 @@ use crate::oauth::code::{self, CodeExchange};
 use crate::oauth::error::{ErrorCode, OAuthError, OAuthResult};
 use crate::oauth::refresh::{self, RefreshRequest};
 use crate::oauth::token::{self, StoredToken, TokenLifetimes, TokenPair};
-use crate::web::app::App;
+use crate::web::prelude::*;
 
 /// A token response (RFC 6749 section 5.1).
 #[derive(Serialize)]

@@ -3,14 +3,11 @@
 use std::time::Duration;
 
 use axum::extract::{FromRequestParts, Request, State};
-use axum::response::{IntoResponse, Response};
-use http::{Method, StatusCode};
+use http::Method;
 use kit::secret::{Token, TokenKind};
-use store::{Reader, Scope, Tx};
 
 use super::{error_page, is_session_valid_in, redirect_to_app};
 use crate::accounts::session::{self, SessionLookup};
-use crate::error::Result;
 use crate::oauth::api::audience;
 use crate::oauth::app::{self, App as Client};
 use crate::oauth::authorization_request::{self, AuthorizationRequest, RedirectTarget};
@@ -19,9 +16,10 @@ use crate::oauth::error::{ErrorCode, OAuthError};
 use crate::oauth::parameters::Parameters;
 use crate::oauth::pending_request::UserSession;
 use crate::oauth::{grant, pending_request};
-use crate::web::app::App;
+use crate::prelude::*;
+use crate::web::prelude::*;
 use crate::web::throttle::RateLimit;
-use crate::web::visitor::{Guest, PageResult, see_other, url_encode};
+use crate::web::visitor::{Guest, url_encode};
 
 /// Maximum length of the query, in bytes.
 const MAX_QUERY_LENGTH: usize = 8 * 1024;

@@ -2,23 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use askama::Template;
-use http::StatusCode;
-use kit::Timestamp;
-use store::{Scope, Tx};
-
 use crate::accounts::scope_text::{self, ScopeText};
 use crate::accounts::session;
-use crate::error::{Error, Result};
-use crate::ids::{AccountId, AppId};
 use crate::oauth::grant::{self, GrantSummary};
-use crate::rights::Scopes;
+use crate::prelude::*;
 use crate::web::caller::OwnAccount;
 use crate::web::confirm::ConfirmPage;
-use crate::web::page::{Flash, Frame, Section, html};
-use crate::web::path::PathParams;
+use crate::web::page::html;
+use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
-use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
 
 type Me = Visitor<OwnAccount>;
 

@@ -1,24 +1,19 @@
 //! The consent page, where the user allows or denies an app access.
 
-use askama::Template;
-use axum::response::{IntoResponse, Response};
-use http::{Method, StatusCode};
+use http::Method;
 use kit::secret::{Token, TokenKind};
-use store::{Reader, Scope, Tx};
 
 use super::{error_page, is_session_valid_in, redirect_to_app};
 use crate::accounts::scope_text::{self, ScopeText};
-use crate::error::Result;
-use crate::ids::AccountId;
 use crate::oauth::pending_request::{
     self, AnswerResult, CodeOptions, ConsentPrompt, OpenResult, PendingRequest, UserSession,
 };
 use crate::oauth::redirect;
-use crate::rights::Scopes;
+use crate::prelude::*;
 use crate::web::caller::OwnAccount;
-use crate::web::page::{Frame, html_with_form_action};
-use crate::web::path::PathParams;
-use crate::web::visitor::{PageError, PageResult, Visitor, VisitorForm, sign_in_url, url_encode};
+use crate::web::page::html_with_form_action;
+use crate::web::prelude::*;
+use crate::web::visitor::{PageError, sign_in_url, url_encode};
 
 type Me = Visitor<OwnAccount>;
 

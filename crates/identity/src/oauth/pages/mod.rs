@@ -4,20 +4,14 @@ mod authorize;
 mod connected;
 mod consent;
 
-use askama::Template;
-use axum::Router;
-use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use http::HeaderValue;
 use http::header::{CACHE_CONTROL, LOCATION, REFERRER_POLICY};
-use http::{HeaderValue, StatusCode};
-use store::{Scope, Tx};
 
 use crate::accounts::session::{self, SessionLookup};
 use crate::accounts::user;
-use crate::error::{Error, Result};
-use crate::ids::AccountId;
-use crate::web::app::App;
-use crate::web::page::{Frame, html};
+use crate::prelude::*;
+use crate::web::page::html;
+use crate::web::prelude::*;
 use crate::web::visitor::Guest;
 
 /// `/oauth/authorize`, `/oauth/consent/{token}`, `/account/apps`.

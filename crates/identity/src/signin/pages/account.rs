@@ -2,32 +2,24 @@
 
 use std::time::Duration;
 
-use askama::Template;
-use axum::Router;
-use axum::response::Response;
-use axum::routing::get;
-use http::StatusCode;
 use kit::secret::sha256;
 use kit::text;
-use serde_json::json;
-use store::{Reader, Tx};
 
 use super::fields;
 use super::{audit, email_user, flash};
 use crate::accounts::permissions::OwnAccount;
 use crate::accounts::profile;
 use crate::accounts::user::{self, User};
-use crate::error::{Error, Result};
 use crate::i18n::Locale;
+use crate::prelude::*;
 use crate::signin::authentication;
 use crate::signin::link::{self, LinkKind};
 use crate::smtp::direct::DirectEmail;
-use crate::web::app::App;
 use crate::web::form::{Choice, Field, FilledForm};
-use crate::web::page::{self, Frame, Section};
-use crate::web::path::PathParams;
+use crate::web::page;
+use crate::web::prelude::*;
 use crate::web::throttle::RateLimit;
-use crate::web::visitor::{Guest, GuestForm, PageResult, Visitor, VisitorForm, see_other};
+use crate::web::visitor::{Guest, GuestForm};
 
 /// The limit on confirmation emails per user.
 const CONFIRMATION_EMAILS: RateLimit =

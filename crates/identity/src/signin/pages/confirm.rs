@@ -1,29 +1,20 @@
 //! `/confirm`: asks the user to authenticate again before a sensitive action.
 
-use askama::Template;
-use axum::Router;
-use axum::response::Response;
-use axum::routing::get;
-use store::{Reader, Tx};
-
 use super::fields;
 use super::sign_in::password_proof;
 use super::{attempt, audit_failure, query, uncount_attempt};
 use crate::accounts::permissions::OwnAccount;
 use crate::accounts::session;
 use crate::accounts::user::{self, User};
-use crate::error::Result;
-use crate::ids::UserId;
+use crate::prelude::*;
 use crate::secrets::SealKey;
 use crate::signin::authentication::PasswordProof;
 use crate::signin::throttle::{self, Factor};
 use crate::signin::two_step;
-use crate::web::app::App;
 use crate::web::form::{Field, FilledForm};
-use crate::web::page::{self, Frame};
-use crate::web::visitor::{
-    PageResult, Visitor, VisitorForm, safe_redirect_path, see_other, set_session_cookie,
-};
+use crate::web::page;
+use crate::web::prelude::*;
+use crate::web::visitor::{safe_redirect_path, set_session_cookie};
 
 pub(super) fn router() -> Router<App> {
     Router::new().route("/confirm", get(show_form).post(submit))

@@ -12,20 +12,12 @@ pub mod sign_in;
 pub mod start;
 pub mod two_step;
 
-use axum::Router;
-use serde_json::{Value, json};
-use store::{Reader, Scope};
-
 use super::throttle::{self, Attempt, Factor, ThrottleKeys};
 use crate::accounts::user::{self, User};
-use crate::error::Result;
 use crate::i18n::Message;
-use crate::ids::UserId;
-use crate::signals::Publish;
+use crate::prelude::*;
 use crate::smtp::direct::DirectEmail;
-use crate::web::app::App;
-use crate::web::form::Form;
-use crate::web::page::Flash;
+use crate::web::prelude::*;
 use crate::web::throttle::{RateLimit, client_network};
 use crate::web::visitor::Guest;
 

@@ -4,37 +4,25 @@
 //! browser, or `next`, the page to go to. The form field `credential` contains the browser's response in the JSON
 //! format of `WebAuthn`.
 
-use askama::Template;
-use axum::Router;
-use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderValue, StatusCode};
-use kit::Timestamp;
-use serde_json::{Value, json};
-use store::{Reader, Tx};
 
 use super::account::needs_email_confirmation;
 use super::{audit, sign_in_limit, uncount_attempt};
+use crate::prelude::*;
+use crate::web::prelude::*;
 
 use crate::accounts::permissions::OwnAccount;
-use crate::error::{Code, Error, Result};
-use crate::ids::PasskeyId;
 use crate::signin::passkey::ceremony::{self, Kind};
 use crate::signin::passkey::relying_party::{
     AuthenticationResponse, PasskeyUser, RegistrationResponse, RelyingParty,
 };
 use crate::signin::passkey::{self, Passkey};
-use crate::web::app::App;
 use crate::web::confirm::ConfirmPage;
 use crate::web::form::{Field, FilledForm};
-use crate::web::page::{Frame, Section, html};
-use crate::web::path::PathParams;
+use crate::web::page::html;
 use crate::web::sentence::Sentence;
-use crate::web::visitor::{
-    GuestForm, PageError, PageResult, Visitor, VisitorForm, safe_redirect_path, see_other,
-    set_session_cookie,
-};
+use crate::web::visitor::{GuestForm, PageError, safe_redirect_path, set_session_cookie};
 
 const PAGE: &str = "/account/passkeys";
 

@@ -1,12 +1,6 @@
 //! `/account/password`: changes or sets the user's password.
 
-use askama::Template;
-use axum::Router;
-use axum::response::Response;
-use axum::routing::get;
 use kit::secret::Token;
-use serde_json::json;
-use store::Tx;
 
 use super::account::current_user;
 use super::fields;
@@ -16,13 +10,13 @@ use super::{attempt, audit, audit_failure, flash, uncount_attempt};
 use crate::accounts::permissions::OwnAccount;
 use crate::accounts::session;
 use crate::accounts::user;
-use crate::error::{Code, Result};
+use crate::prelude::*;
 use crate::signin::authentication;
 use crate::signin::throttle::{self, Factor};
-use crate::web::app::App;
-use crate::web::form::{Faults, Field, FilledForm};
-use crate::web::page::{self, Frame, Section};
-use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other, set_session_cookie};
+use crate::web::form::{Field, FilledForm};
+use crate::web::page;
+use crate::web::prelude::*;
+use crate::web::visitor::set_session_cookie;
 
 pub(super) fn router() -> Router<App> {
     Router::new().route("/account/password", get(show).post(change))

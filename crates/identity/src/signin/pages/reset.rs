@@ -2,30 +2,22 @@
 
 use std::time::Duration;
 
-use askama::Template;
-use axum::Router;
-use axum::response::Response;
-use axum::routing::get;
-use http::StatusCode;
 use kit::secret::Token;
 use kit::text;
-use serde_json::json;
-use store::{Reader, Scope, Tx};
 
 use super::fields;
 use super::{audit, email_user, is_real_user, name_for_email, throttle_keys};
 use crate::accounts::user::{self, User};
-use crate::error::{Code, Error, Result};
+use crate::prelude::*;
 use crate::signin::authentication::{self, ResetOutcome};
 use crate::signin::passkey;
 use crate::signin::throttle::Factor;
 use crate::smtp::direct::DirectEmail;
-use crate::web::app::App;
-use crate::web::form::{Faults, FilledForm};
-use crate::web::page::{self, Frame};
-use crate::web::path::PathParams;
+use crate::web::form::FilledForm;
+use crate::web::page;
+use crate::web::prelude::*;
 use crate::web::throttle::RateLimit;
-use crate::web::visitor::{Guest, GuestForm, PageResult, see_other};
+use crate::web::visitor::{Guest, GuestForm};
 
 /// The limit on reset requests per IP address.
 const REQUESTS_PER_ADDRESS: RateLimit =

@@ -1,22 +1,12 @@
 //! `/account/sessions`: the browsers that the user is signed in with.
 
-use askama::Template;
-use axum::Router;
-use axum::routing::{get, post};
-use http::StatusCode;
-use kit::Timestamp;
-use serde_json::json;
-use store::{Reader, Tx};
-
 use super::{audit, flash};
 use crate::accounts::permissions::OwnAccount;
 use crate::accounts::session::{self, Session};
-use crate::error::Error;
-use crate::ids::SessionId;
-use crate::web::app::App;
-use crate::web::page::{self, Frame, Section};
-use crate::web::path::PathParams;
-use crate::web::visitor::{PageResult, Visitor, VisitorForm, clear_session_cookie, see_other};
+use crate::prelude::*;
+use crate::web::page;
+use crate::web::prelude::*;
+use crate::web::visitor::clear_session_cookie;
 
 pub(super) fn router() -> Router<App> {
     Router::new()

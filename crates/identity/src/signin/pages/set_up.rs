@@ -1,26 +1,18 @@
 //! `/set-up/{token}`: the initial setup, which creates the first club and its owner.
 
-use askama::Template;
-use axum::Router;
-use axum::response::Response;
-use axum::routing::get;
-use kit::{IdGenerator, Zone};
-use serde_json::json;
-use store::{Reader, Scope, Tx};
+use kit::IdGenerator;
 
 use super::audit;
 use super::fields;
 use crate::accounts::profile;
 use crate::accounts::session::Method;
-use crate::error::{Error, Fault, Result};
-use crate::ids::AccountId;
+use crate::prelude::*;
 use crate::signin::authentication::{self, SignIn};
 use crate::signin::set_up::{self, SetUpInput};
-use crate::web::app::App;
-use crate::web::form::{Field, FilledForm, Form};
-use crate::web::page::{self, Frame};
-use crate::web::path::PathParams;
-use crate::web::visitor::{Guest, GuestForm, PageResult, see_other, set_session_cookie};
+use crate::web::form::{Field, FilledForm};
+use crate::web::page;
+use crate::web::prelude::*;
+use crate::web::visitor::{Guest, GuestForm, set_session_cookie};
 
 /// Suggestions for the main sport. Users can enter any other.
 const SPORTS: [&str; 12] = [

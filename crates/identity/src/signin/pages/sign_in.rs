@@ -1,28 +1,21 @@
 //! `/sign-in`, `/sign-in/code` and `/sign-out`.
 
-use askama::Template;
-use axum::Router;
-use axum::response::Response;
-use axum::routing::{get, post};
 use kit::secret::Token;
 use kit::text;
-use serde_json::json;
-use store::{Reader, Tx};
 
 use super::fields;
 use super::{attempt, audit, audit_failure, email_user, flash, query, uncount_attempt};
 use crate::accounts::session::{self, Method, Session, SessionLookup};
 use crate::accounts::user::{self, User};
-use crate::error::{Code, Error, Result};
 use crate::passwords::Verification;
+use crate::prelude::*;
 use crate::signin::authentication::{self, PasswordProof};
 use crate::signin::throttle::{self, Attempt, Factor};
-use crate::web::app::App;
 use crate::web::form::{Field, FilledForm};
-use crate::web::page::{self, Frame};
+use crate::web::page;
+use crate::web::prelude::*;
 use crate::web::visitor::{
-    Guest, GuestForm, PageResult, clear_session_cookie, safe_redirect_path, see_other,
-    set_session_cookie, url_encode,
+    Guest, GuestForm, clear_session_cookie, safe_redirect_path, set_session_cookie, url_encode,
 };
 
 pub(super) fn router() -> Router<App> {

@@ -1,22 +1,17 @@
 //! `/`: redirects to the right start page. `/accounts`: switches to another club.
 
-use askama::Template;
-use axum::Router;
-use axum::response::{IntoResponse, Redirect, Response};
-use axum::routing::get;
+use axum::response::Redirect;
+use http::HeaderMap;
 use http::header::ACCEPT;
-use http::{HeaderMap, StatusCode};
-use store::{Reader, Tx};
 
 use crate::accounts::permissions::OwnAccount;
 use crate::accounts::profile;
 use crate::accounts::session;
 use crate::accounts::user::{self, Club, Role};
-use crate::error::Error;
-use crate::ids::AccountId;
-use crate::web::app::App;
-use crate::web::page::{self, Frame, Section};
-use crate::web::visitor::{Guest, PageResult, Visitor, VisitorForm, see_other};
+use crate::prelude::*;
+use crate::web::page;
+use crate::web::prelude::*;
+use crate::web::visitor::Guest;
 
 pub(super) fn router() -> Router<App> {
     Router::new().route("/", get(start)).route("/accounts", get(choose).post(switch))

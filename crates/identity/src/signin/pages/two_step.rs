@@ -2,27 +2,20 @@
 
 use std::fmt::Write;
 
-use askama::Template;
-use axum::Router;
-use axum::response::Response;
-use axum::routing::{get, post};
-use http::StatusCode;
 use qrcodegen::{QrCode, QrCodeEcc};
-use serde_json::json;
-use store::{Reader, Tx};
 
 use super::account::{current_user, needs_email_confirmation};
 use super::fields;
 use super::{attempt, audit, audit_failure, email_user, flash, uncount_attempt};
 use crate::accounts::permissions::OwnAccount;
-use crate::error::{Code, Error, Result};
+use crate::prelude::*;
 use crate::signin::throttle::{self, Factor};
 use crate::signin::two_step::{self, Seed, State};
-use crate::web::app::App;
 use crate::web::confirm::ConfirmPage;
 use crate::web::form::{Field, FilledForm};
-use crate::web::page::{self, Frame, Section};
-use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other, url_encode};
+use crate::web::page;
+use crate::web::prelude::*;
+use crate::web::visitor::url_encode;
 
 const PAGE: &str = "/account/two-step";
 const SET_UP: &str = "/account/two-step/set-up";

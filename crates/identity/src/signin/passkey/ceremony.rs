@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use kit::{Timestamp, string_enum};
-use store::{Tx, bind, enum_column, record, sql};
+use kit::string_enum;
 
-use crate::error::{Code, Error, Result};
-use crate::ids::{CeremonyId, UserId};
+use crate::prelude::*;
 
 /// How long the browser has to finish a ceremony.
 const TIMEOUT: Duration = Duration::from_secs(5 * 60);

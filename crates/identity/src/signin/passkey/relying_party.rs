@@ -4,7 +4,6 @@
 //! not accept them from outside.
 
 use kit::secret::sha256;
-use serde_json::Value;
 use webauthn_rp::bin::{Decode, Encode};
 use webauthn_rp::request::auth::AuthenticationVerificationOptions;
 use webauthn_rp::request::register::{
@@ -22,8 +21,7 @@ use webauthn_rp::{
 
 use super::{Passkey, VerifiedCredential};
 use crate::config::BaseUrl;
-use crate::error::{Code, Error, Result};
-use crate::ids::UserId;
+use crate::prelude::*;
 
 /// Length of a user handle, in bytes. It is the id of the user.
 const USER_HANDLE_LENGTH: usize = 16;

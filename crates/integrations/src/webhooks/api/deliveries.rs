@@ -1,17 +1,8 @@
 //! The JSON endpoints of deliveries.
 
-use axum::response::Response;
-use utoipa_axum::routes;
-
-use crate::error::Result;
-use crate::ids::{DeliveryId, WebhookId};
-use crate::web::body::{NoBody, OptionalBody};
-use crate::web::caller::{Caller, WebhooksManage};
-use crate::web::cursor::Paging;
-use crate::web::path::PathParams;
-use crate::web::query::{NoQuery, Query};
-use crate::web::reply::{ListResponse, ObjectResponse};
-use crate::web::routes::Routes;
+use crate::prelude::*;
+use crate::web::caller::WebhooksManage;
+use crate::web::prelude::*;
 use crate::webhooks::access::{self, Manager};
 use crate::webhooks::actions;
 use crate::webhooks::delivery::Delivery;

@@ -2,23 +2,12 @@
 
 use std::sync::OnceLock;
 
-use axum::response::Response;
-use serde::Serialize;
-use serde_json::Value;
-use utoipa::ToSchema;
-use utoipa_axum::routes;
-
-use crate::error::Result;
 use crate::notification_kinds::{self, Kind};
-use crate::paging::{Order, Page, Paged};
-use crate::rights::ScopeName;
-use crate::web::caller::{AnyCredential, Caller};
-use crate::web::cursor::Paging;
+use crate::prelude::*;
+use crate::web::caller::AnyCredential;
 use crate::web::docs;
 use crate::web::document::payload_schema;
-use crate::web::query::{NoQuery, Query};
-use crate::web::reply::ListResponse;
-use crate::web::routes::Routes;
+use crate::web::prelude::*;
 
 pub fn routes(routes: Routes) -> Routes {
     routes.with(routes!(list))

@@ -1,21 +1,11 @@
 //! The JSON endpoints of webhooks.
 
-use axum::response::Response;
-use kit::Timestamp;
 use macros::input;
-use utoipa_axum::routes;
 
-use crate::error::Result;
-use crate::ids::WebhookId;
 use crate::notification_kinds;
-use crate::web::body::{Body, NoBody, OptionalBody};
-use crate::web::caller::{Caller, WebhooksManage};
-use crate::web::cursor::Paging;
-use crate::web::fields::Fields;
-use crate::web::path::PathParams;
-use crate::web::query::{NoQuery, Query};
-use crate::web::reply::{ListResponse, ObjectResponse};
-use crate::web::routes::Routes;
+use crate::prelude::*;
+use crate::web::caller::WebhooksManage;
+use crate::web::prelude::*;
 use crate::webhooks::access;
 use crate::webhooks::actions::{self, Replay, ReplayRange};
 use crate::webhooks::address;

@@ -3,25 +3,20 @@
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
-use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream::{self as pieces, StreamExt};
-use store::{Dialect, Listener, Reader, Scope};
+use store::{Dialect, Listener};
 use tokio::sync::watch;
+use utoipa::PartialSchema;
 use utoipa::openapi::schema::ObjectBuilder;
 use utoipa::openapi::{RefOr, Schema};
-use utoipa::{PartialSchema, ToSchema};
-use utoipa_axum::routes;
 
 use super::log::{self, Filter};
-use crate::error::Result;
-use crate::ids::TeamId;
 use crate::notification_kinds;
-use crate::paging::{Order, Page};
-use crate::web::caller::{Caller, WebhooksManage};
-use crate::web::cursor::Paging;
-use crate::web::query::{FromQuery, MAX_IDS, Params, Query};
-use crate::web::routes::Routes;
+use crate::prelude::*;
+use crate::web::caller::WebhooksManage;
+use crate::web::prelude::*;
+use crate::web::query::MAX_IDS;
 use crate::web::server::stop_requested;
 use crate::web::stream::{self, HEARTBEAT_INTERVAL, StreamAuth, StreamGuard};
 use crate::webhooks::visibility::EventVisibility;

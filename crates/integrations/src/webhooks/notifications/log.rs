@@ -1,13 +1,10 @@
 //! Reads the account's notification log for a client that can see a part of it.
 
-use store::{Reader, bind, sql};
-
 use super::super::actions;
 use super::super::visibility::EventVisibility;
-use crate::error::{Code, Error, Fault, Result};
-use crate::ids::TeamId;
 use crate::notification_kinds;
-use crate::paging::{LogPage, Order, Page};
+use crate::paging::LogPage;
+use crate::prelude::*;
 use crate::signals::{self, Notification};
 
 /// The most notifications examined for one response, visible or not.

@@ -2,14 +2,10 @@
 
 use std::time::Duration;
 
-use kit::Timestamp;
-use store::{Reader, Tx, bind, row, sql};
-
 use super::super::actions::first_sequence_since;
 use super::super::delivery::{self, Attempt, Attempts};
 use super::super::webhook::Webhook;
-use crate::error::Result;
-use crate::ids::{AccountId, DeliveryId, NotificationId, WebhookId};
+use crate::prelude::*;
 use crate::signals;
 
 /// How many accounts are checked at once.

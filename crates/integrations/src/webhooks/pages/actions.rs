@@ -1,19 +1,12 @@
 //! Actions on a webhook, some with a confirmation page: test, rotate the secret, turn off, turn on, delete.
 
-use axum::response::Response;
-use store::{Reader, Tx};
-
 use super::form::show_secret;
 use super::{LIST, PostedForm, WebhookAdmin, display, edit_context, webhook_path};
-use crate::error::Code;
-use crate::ids::WebhookId;
-use crate::if_match::IfMatch;
+use crate::prelude::*;
 use crate::web::confirm::ConfirmPage;
-use crate::web::form_dedup::{Submission, new_nonce, parse_nonce, submit_once};
-use crate::web::page::Section;
-use crate::web::path::PathParams;
+use crate::web::form_dedup::{Submission, submit_once};
+use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
-use crate::web::visitor::{PageResult, see_other};
 use crate::webhooks::access::Manager;
 use crate::webhooks::webhook::{self, Status, Webhook};
 use crate::webhooks::{actions, edit, summary};

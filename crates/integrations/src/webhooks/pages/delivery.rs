@@ -1,22 +1,12 @@
 //! The page of one delivery: its attempts, the request, and a `curl` command that sends it.
 
-use askama::Template;
-use axum::response::Response;
-use http::StatusCode;
-use kit::{Day, Timestamp, Zone};
-use store::{Reader, Tx};
-
 use super::display::{delivery_badge, error_text, format_duration, is_within_a_minute, short_url};
 use super::{PostedForm, WebhookAdmin, render, webhook_path};
 use crate::accounts::account;
-use crate::error::Result;
-use crate::ids::{DeliveryId, WebhookId};
 use crate::notification_kinds;
+use crate::prelude::*;
 use crate::signals;
-use crate::web::app::App;
-use crate::web::page::{Frame, Section};
-use crate::web::path::PathParams;
-use crate::web::visitor::{PageResult, see_other};
+use crate::web::prelude::*;
 use crate::webhooks::access::Manager;
 use crate::webhooks::actions;
 use crate::webhooks::delivery::{self, Attempt, Delivery};

@@ -1,25 +1,13 @@
 //! The page of one webhook: its settings, its health and its deliveries.
 
-use askama::Template;
-use axum::response::Response;
-use http::StatusCode;
-use kit::string_enum::StringEnum;
-use kit::{Timestamp, Zone};
-use store::Reader;
-
 use super::display::{self, DayChart};
 use super::form::team_names;
 use super::{WebhookAdmin, load_names, render, webhook_path};
 use crate::accounts::account;
-use crate::error::Result;
-use crate::ids::WebhookId;
 use crate::names::Names;
-use crate::paging::Order;
+use crate::prelude::*;
 use crate::web::list::FilterBar;
-use crate::web::page::{Frame, Section};
-use crate::web::path::PathParams;
-use crate::web::row_page::{ListRequest, RowPage};
-use crate::web::visitor::PageResult;
+use crate::web::prelude::*;
 use crate::webhooks::delivery::{Delivery, Status as DeliveryStatus};
 use crate::webhooks::summary::{self, DeliverySearch, Last24Hours, Search, Undelivered};
 use crate::webhooks::webhook::{self, Ordering, Status, Webhook};

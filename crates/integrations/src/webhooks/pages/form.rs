@@ -1,30 +1,17 @@
 //! The form for creating and editing a webhook, and the page that shows its secret.
 
-use askama::Template;
-use axum::response::Response;
-use http::StatusCode;
-use kit::{Timestamp, Zone};
-use serde_json::json;
-use store::{Reader, Tx};
-
 use super::{
     LIST, PostedForm, WebhookAdmin, display, edit_context, load_names, render, webhook_path,
 };
 use crate::accounts::account;
-use crate::error::{Error, Result};
-use crate::ids::{TeamId, WebhookId};
-use crate::if_match::IfMatch;
 use crate::names::Names;
 use crate::notification_kinds::{self, Kind};
-use crate::paging::{Order, Page};
-use crate::rights::{SpaceSeparated, TeamAccess};
+use crate::prelude::*;
+use crate::rights::SpaceSeparated;
 use crate::teams::team::{self, Status, TeamFilter};
-use crate::web::fields::FromBody;
-use crate::web::form::{Choice, Field, FilledForm, Form};
-use crate::web::form_dedup::{Submission, new_nonce, parse_nonce, submit_once};
-use crate::web::page::{Frame, Section};
-use crate::web::path::PathParams;
-use crate::web::visitor::{PageResult, see_other};
+use crate::web::form::{Choice, Field, FilledForm};
+use crate::web::form_dedup::{Submission, submit_once};
+use crate::web::prelude::*;
 use crate::webhooks::edit::{self, NewWebhook, WebhookChange};
 use crate::webhooks::signature::Secret;
 use crate::webhooks::webhook::{self, Webhook};

@@ -1,20 +1,10 @@
 //! The list of a club's webhooks.
 
-use askama::Template;
-use axum::response::Response;
-use http::StatusCode;
-use kit::Timestamp;
-use store::Reader;
-
 use super::display::{self, DayChart};
 use super::{WebhookAdmin, render};
-use crate::error::Result;
-use crate::ids::WebhookId;
-use crate::paging::{Order, Page};
+use crate::prelude::*;
 use crate::web::list::FilterBar;
-use crate::web::page::{Frame, Section};
-use crate::web::row_page::{ListRequest, RowPage};
-use crate::web::visitor::PageResult;
+use crate::web::prelude::*;
 use crate::webhooks::webhook::{Reason, Status, Webhook};
 use crate::webhooks::{edit, summary};
 

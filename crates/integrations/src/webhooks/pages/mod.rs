@@ -8,21 +8,13 @@ mod list;
 mod replay;
 mod display;
 
-use axum::Router;
-use axum::response::Response;
-use axum::routing::{get, post};
-use http::StatusCode;
-use store::Reader;
-
 use super::edit::EditContext;
 use super::webhook::Webhook;
 use crate::accounts::permissions::WebhooksManage;
-use crate::error::Result;
 use crate::names::Names;
-use crate::rights::TeamAccess;
-use crate::web::app::App;
+use crate::prelude::*;
 use crate::web::page;
-use crate::web::visitor::{PageResult, Visitor, VisitorForm};
+use crate::web::prelude::*;
 
 /// The path of the list of webhooks.
 const LIST: &str = "/admin/webhooks";

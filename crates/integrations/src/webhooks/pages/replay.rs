@@ -1,18 +1,10 @@
 //! The page for a replay: failed deliveries, a time range, or a range of sequence numbers.
 
-use askama::Template;
-use axum::response::Response;
-use kit::{Timestamp, Zone};
-use store::{Reader, Tx};
-
 use super::{PostedForm, WebhookAdmin, display, render, webhook_path};
 use crate::accounts::account;
-use crate::error::Result;
-use crate::ids::WebhookId;
-use crate::web::form::{Choice, Faults, Field, FilledForm};
-use crate::web::page::{Frame, Section};
-use crate::web::path::PathParams;
-use crate::web::visitor::{PageResult, see_other};
+use crate::prelude::*;
+use crate::web::form::{Choice, Field, FilledForm};
+use crate::web::prelude::*;
 use crate::webhooks::access::Manager;
 use crate::webhooks::actions::{self, ReplayRange};
 use crate::webhooks::summary::{self, Undelivered};

@@ -2,24 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use askama::Template;
-use axum::Router;
-use axum::routing::{get, post};
-use http::StatusCode;
-use kit::Timestamp;
-use store::{Reader, Tx};
-
 use crate::accounts::permissions::AdminArea;
-use crate::ids::PersonId;
-use crate::paging::Order;
-use crate::rights::TeamAccess;
+use crate::prelude::*;
 use crate::roster::confirmations::{self, UnconfirmedPerson};
 use crate::roster::{guardian, pages, person, safeguarding};
-use crate::web::app::App;
-use crate::web::page::{self, Frame, Section};
-use crate::web::path::PathParams;
-use crate::web::row_page::{ListRequest, RowPage};
-use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
+use crate::web::page;
+use crate::web::prelude::*;
 
 const ADULTS: &str = "/admin/members/adults";
 const FLASH_MESSAGES: [(&str, &str); 4] = [

@@ -1,31 +1,18 @@
 //! OAuth apps: the list, the page of an app, and its users.
 
-use askama::Template;
-use axum::Router;
-use axum::response::Response;
-use axum::routing::{get, post};
-use http::StatusCode;
-use kit::{Timestamp, Zone};
-use store::Reader;
-
 use super::shared::{Admin, show};
 use super::{apps_actions, apps_form};
 use crate::accounts::account;
 use crate::admin::apps::{self, AppUser, ListedApp};
-use crate::ids::AppId;
 use crate::names::Names;
 use crate::oauth::app::{self, App, Kind};
 use crate::oauth::grant;
 use crate::oauth::secret::{self, Secret};
-use crate::paging::Order;
-use crate::rights::ScopeName;
+use crate::prelude::*;
 use crate::web::app::App as Service;
-use crate::web::form_dedup::new_nonce;
 use crate::web::list::{Cell, Column, List, ToCell, list_page};
-use crate::web::page::{Frame, Section};
-use crate::web::path::PathParams;
-use crate::web::row_page::{ListRequest, RowPage};
-use crate::web::visitor::{PageResult, url_encode};
+use crate::web::prelude::*;
+use crate::web::visitor::url_encode;
 
 /// The messages that a page shows after a redirect, by the value of `?done=`.
 const FLASH_MESSAGES: [(&str, &str); 5] = [

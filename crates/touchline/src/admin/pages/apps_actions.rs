@@ -1,22 +1,16 @@
 //! Actions on an app that need a recent sign-in: secrets, revoking access, disabling and enabling.
 
-use axum::response::Response;
-use store::Tx;
-
 use super::apps_form::show_secret;
 use super::shared::Admin;
 use crate::accounts::permissions::AdminArea;
-use crate::error::Error;
-use crate::ids::{AppId, ClientSecretId};
 use crate::oauth::app;
 use crate::oauth::{grant, secret};
+use crate::prelude::*;
 use crate::web::confirm::ConfirmPage;
 use crate::web::filters::counted_text as counted;
-use crate::web::form_dedup::{Submission, parse_nonce, submit_once};
-use crate::web::page::Section;
-use crate::web::path::PathParams;
+use crate::web::form_dedup::{Submission, submit_once};
+use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
-use crate::web::visitor::{PageResult, VisitorForm, see_other};
 
 pub(super) async fn add_secret(
     PathParams(id): PathParams<AppId>,

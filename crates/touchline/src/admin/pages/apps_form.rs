@@ -1,25 +1,16 @@
 //! The form to register or edit an app.
 
-use askama::Template;
-use axum::response::Response;
-use http::StatusCode;
 use kit::secret::Token;
-use kit::string_enum::StringEnum;
-use store::Tx;
 
 use super::apps::describe_kind;
 use super::shared::{Admin, parse_scopes, show, with_scopes};
 use crate::accounts::permissions::AdminArea;
-use crate::error::Error;
-use crate::ids::AppId;
-use crate::if_match::IfMatch;
 use crate::oauth::app::{self, App, AppChange, Kind, NewApp};
 use crate::oauth::secret;
+use crate::prelude::*;
 use crate::web::form::{Field, FilledForm};
-use crate::web::form_dedup::{Submission, new_nonce, parse_nonce, submit_once};
-use crate::web::page::{Frame, Section};
-use crate::web::path::PathParams;
-use crate::web::visitor::{PageResult, VisitorForm, see_other};
+use crate::web::form_dedup::{Submission, submit_once};
+use crate::web::prelude::*;
 
 const FIELDS: &[Field] = &[
     Field::line("name", "Name", 120)

@@ -1,31 +1,16 @@
 //! The audit log: who did what, newest first, with the changed fields.
 
-use askama::Template;
-use axum::Router;
-use axum::response::Response;
-use axum::routing::get;
-use http::StatusCode;
-use kit::{Day, Timestamp, Zone};
-use serde_json::json;
-use store::Tx;
-
 use super::shared::{Admin, show};
 use crate::accounts::account;
 use crate::admin::audit::{self, AuditTable, Filter};
 use crate::admin::audit_text::{self, EntryDetails, FieldChange};
-use crate::error::Result;
 use crate::exports::api::{ExportSource, send};
 use crate::names::{self, Names};
-use crate::paging::{Order, Page};
-use crate::rights::TeamAccess;
-use crate::signals::{self, AuditEntry, Publish};
-use crate::web::app::App;
+use crate::prelude::*;
+use crate::signals::{self, AuditEntry};
 use crate::web::filters;
-use crate::web::form::Form;
 use crate::web::list::FilterBar;
-use crate::web::page::{Frame, Section};
-use crate::web::row_page::ListRequest;
-use crate::web::visitor::PageResult;
+use crate::web::prelude::*;
 
 /// How many of the newest entries are verified each time the page is shown.
 const VERIFIED_ENTRIES: i64 = 500;

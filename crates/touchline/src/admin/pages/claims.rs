@@ -1,24 +1,14 @@
 //! Requests to join the club, for admins. Coaches decide requests for their own teams elsewhere.
 
-use askama::Template;
-use axum::Router;
-use axum::routing::{get, post};
-use http::StatusCode;
-use kit::Timestamp;
-use store::Tx;
-
 use super::members::FLASH_MESSAGES;
 use crate::accounts::permissions::AdminArea;
-use crate::ids::ClaimId;
 use crate::joining::claim;
 use crate::joining::claim_list::{self, ClaimView};
 use crate::joining::invitation::Relation;
-use crate::paging::Order;
-use crate::web::app::App;
-use crate::web::page::{self, Frame, Section};
-use crate::web::path::PathParams;
-use crate::web::row_page::{self, RowPage};
-use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
+use crate::prelude::*;
+use crate::web::page;
+use crate::web::prelude::*;
+use crate::web::row_page;
 
 const CLAIMS: &str = "/admin/members/claims";
 

@@ -3,18 +3,11 @@
 
 use std::time::Duration;
 
-use askama::Template;
-use axum::Router;
-use axum::response::Response;
-use axum::routing::get;
-use http::StatusCode;
 use kit::Timestamp;
 
 use super::shared::{Admin, show};
 use crate::doctor::{self, CheckStatus, Finding, LastDoctorRun};
-use crate::web::app::App;
-use crate::web::page::{Frame, Section};
-use crate::web::visitor::PageResult;
+use crate::web::prelude::*;
 
 /// How long results are cached: a full check takes a while.
 const CACHE_TTL: Duration = Duration::from_secs(60);

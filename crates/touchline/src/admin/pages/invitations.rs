@@ -2,35 +2,23 @@
 
 use std::time::Duration;
 
-use askama::Template;
-use axum::Router;
-use axum::routing::{get, post};
-use http::StatusCode;
-use kit::Timestamp;
 use kit::secret::{Token, sha256};
-use kit::string_enum::StringEnum;
-use store::{Reader, Tx};
 
 use super::members::{FLASH_MESSAGES, MEMBERS};
 use crate::accounts::account;
 use crate::accounts::permissions::AdminArea;
 use crate::accounts::user::Role;
-use crate::error::{Error, Result};
-use crate::ids::{InvitationId, PersonId, TeamId};
 use crate::joining::claim_list;
 use crate::joining::invitation::{self, Invitation, NewInvitation, Relation};
 use crate::joining::pages::link::{self, NewLink};
 use crate::names::Names;
-use crate::paging::Order;
+use crate::prelude::*;
 use crate::roster::person;
 use crate::smtp::direct::DirectEmail;
-use crate::web::app::App;
 use crate::web::form::{Choice, Field, FilledForm};
-use crate::web::page::{self, Frame, Section};
-use crate::web::path::PathParams;
-use crate::web::row_page::{ListRequest, RowPage};
+use crate::web::page;
+use crate::web::prelude::*;
 use crate::web::throttle::RateLimit;
-use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
 
 const INVITATIONS: &str = "/admin/members/invitations";
 

@@ -1,13 +1,6 @@
 //! API keys: list, create, rename and revoke.
 
-use askama::Template;
-use axum::Router;
-use axum::response::Response;
-use axum::routing::get;
-use http::StatusCode;
 use kit::secret::ApiKey;
-use kit::{Timestamp, Zone};
-use store::{Reader, Tx};
 
 use super::keys_form;
 use super::shared::{Admin, is_owner, show, with_scopes};
@@ -16,23 +9,17 @@ use crate::accounts::api_key::{self, Key, State};
 use crate::accounts::permissions::AdminArea;
 use crate::accounts::usage;
 use crate::accounts::user::{self, Role};
-use crate::error::{Code, Error, Result};
-use crate::ids::KeyId;
 use crate::names::Names;
-use crate::paging::{Order, Page};
-use crate::rights::{ScopeName, SpaceSeparated, TeamAccess};
+use crate::prelude::*;
+use crate::rights::SpaceSeparated;
 use crate::teams::team::{self, Status, Team, TeamFilter};
-use crate::web::app::App;
 use crate::web::confirm::ConfirmPage;
 use crate::web::filters::{Time, counted_text};
 use crate::web::form::{Field, FilledForm};
-use crate::web::form_dedup::{Submission, new_nonce, parse_nonce, submit_once};
+use crate::web::form_dedup::{Submission, submit_once};
 use crate::web::list::{Cell, Column, FilterBar, List, list_page};
-use crate::web::page::{Frame, Section};
-use crate::web::path::PathParams;
-use crate::web::row_page::{ListRequest, RowPage};
+use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
-use crate::web::visitor::{PageResult, VisitorForm, see_other};
 
 /// The form to rename a key.
 const RENAMING: &[Field] = &[keys_form::NAME.required("Enter a name.")];

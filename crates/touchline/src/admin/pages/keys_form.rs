@@ -4,12 +4,10 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ipnet::IpNet;
-use kit::Timestamp;
 
 use super::shared::parse_scopes;
 use crate::accounts::api_key::NewKey;
-use crate::ids::TeamId;
-use crate::rights::Scopes;
+use crate::prelude::*;
 use crate::web::form::{Choice, Field, FilledForm, Form};
 use crate::web::sentence::fill;
 

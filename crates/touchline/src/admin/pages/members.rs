@@ -2,35 +2,23 @@
 
 use std::time::Duration;
 
-use askama::Template;
-use axum::Router;
-use axum::routing::{get, post};
-use http::StatusCode;
-use kit::Timestamp;
 use kit::secret::sha256;
-use kit::string_enum::StringEnum;
-use store::{Reader, Tx};
 
 use crate::accounts::permissions::AdminArea;
 use crate::accounts::user::Role;
 use crate::admin::removal;
 use crate::admin::users::{self, ClubUser, UserFilter};
-use crate::error::{Code, Error};
-use crate::ids::UserId;
 use crate::joining::{claim, invitation};
-use crate::paging::Order;
+use crate::prelude::*;
 use crate::roster::confirmations;
 use crate::smtp::direct::DirectEmail;
-use crate::web::app::App;
-use crate::web::list::{Cell, Column, FilterBar, List};
 use crate::web::confirm::ConfirmPage;
-use crate::web::form::{Faults, FilledForm};
-use crate::web::page::{self, Frame, Section};
-use crate::web::path::PathParams;
-use crate::web::row_page::{ListRequest, RowPage};
+use crate::web::form::FilledForm;
+use crate::web::list::{Cell, Column, FilterBar, List};
+use crate::web::page;
+use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
 use crate::web::throttle::RateLimit;
-use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
 
 /// How many password reset emails admins can send to one user.
 const RESET_EMAIL_LIMIT: RateLimit =

@@ -2,28 +2,20 @@
 
 use std::borrow::Cow;
 
-use askama::Template;
-use axum::Router;
-use axum::routing::get;
-use http::StatusCode;
-use kit::{Kind, Timestamp};
-use store::Reader;
+use kit::Kind;
 
 use crate::accounts::account;
 use crate::accounts::permissions::AdminArea;
 use crate::admin::audit_text;
 use crate::admin::summary::{self, FailedEmail, Summary, UpcomingEvent};
 use crate::doctor;
-use crate::error::{Error, Result};
-use crate::ids::{InvitationKind, UserKind, WebhookId};
+use crate::ids::{InvitationKind, UserKind};
 use crate::names::Names;
-use crate::paging::Order;
+use crate::prelude::*;
 use crate::signals::AuditEntry;
-use crate::web::app::App;
 use crate::web::list::{Cell, Column, list_page};
-use crate::web::page::{self, Frame, Section};
-use crate::web::row_page::{ListRequest, RowPage};
-use crate::web::visitor::{PageResult, Visitor};
+use crate::web::page;
+use crate::web::prelude::*;
 use crate::webhooks::summary::WebhookAlerts;
 
 const EVENTS: &str = "/admin/events";

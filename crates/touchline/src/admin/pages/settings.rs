@@ -1,17 +1,13 @@
 //! The settings of the club.
 
-use askama::Template;
-use axum::Router;
-use axum::routing::get;
 use store::{Reader, Tx};
 
 use crate::accounts::account::{self, Account, AccountChange};
 use crate::accounts::permissions::AdminArea;
 use crate::accounts::user::Role;
-use crate::web::app::App;
 use crate::web::form::{Field, FilledForm};
-use crate::web::page::{self, Frame, Section};
-use crate::web::visitor::{PageResult, Visitor, VisitorForm, see_other};
+use crate::web::page;
+use crate::web::prelude::*;
 
 const SETTINGS: &str = "/admin/settings";
 const FIELDS: &[Field] = &[

@@ -1,15 +1,10 @@
 //! Helpers that the admin pages share.
 
-use axum::response::Response;
-use http::StatusCode;
-
-use kit::string_enum::StringEnum;
-
 use crate::accounts::permissions::AdminArea;
 use crate::accounts::user::Role;
-use crate::rights::{ScopeName, Scopes};
+use crate::prelude::*;
 use crate::web::form::FilledForm;
-use crate::web::visitor::{PageResult, Visitor};
+use crate::web::prelude::*;
 
 /// A signed-in admin or owner of the club.
 pub(super) type Admin = Visitor<AdminArea>;

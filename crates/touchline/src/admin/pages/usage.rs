@@ -2,22 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use askama::Template;
-use axum::Router;
-use axum::response::Response;
-use axum::routing::get;
-use http::StatusCode;
-use kit::{Day, Timestamp, Zone};
-
 use super::shared::{Admin, show};
 use crate::accounts::account::{self, Account};
 use crate::accounts::usage::{self, Count, HOUR, HOURS_PER_WEEK, UsageHour};
 use crate::admin::chart::{Bar, Chart};
-use crate::error::Result;
 use crate::names::Names;
-use crate::web::app::App;
-use crate::web::page::{Frame, Section};
-use crate::web::visitor::PageResult;
+use crate::prelude::*;
+use crate::web::prelude::*;
 
 const HOURS_PER_DAY: u32 = 24;
 /// How many keys and apps are listed, busiest first.

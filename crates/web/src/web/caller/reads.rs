@@ -2,19 +2,14 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use kit::Timestamp;
-use serde::Serialize;
-use store::{Reader, Tx};
 
 use super::super::cache::CachedResponse;
 use super::super::cursor::{self, List, Paging, SortKey};
 use super::super::{precondition, public_url, reply};
 use super::{Caller, Permission};
-use crate::error::Result;
-use crate::if_match::Versioned;
-use crate::paging::{LogPage, Page, Paged};
-use crate::rights::TeamAccess;
-use crate::signals::{Publish, SensitiveRead};
+use crate::paging::LogPage;
+use crate::prelude::*;
+use crate::signals::SensitiveRead;
 
 impl<N: Permission> Caller<N> {
     /// Reads data that has no version and may depend on the current time. Not cached.

@@ -1,9 +1,9 @@
 //! The responses: errors that operations share, headers, and examples.
 
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
 use super::{reference, referenced_schema};
-use crate::error::{Code, Error, Fault};
+use crate::prelude::*;
 use crate::web::document::payload_schema;
 
 /// An error response: status, name of the component, description. Its example is in [`problem_example`].

@@ -1,10 +1,9 @@
 //! How callers authenticate: with an API key, or with an access token of an app.
 
-use kit::string_enum::StringEnum;
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
 use crate::accounts::scope_text;
-use crate::rights::ScopeName;
+use crate::prelude::*;
 
 /// Adds the security schemes.
 pub(super) fn add_schemes(document: &mut Value) {

@@ -1,13 +1,12 @@
 //! Converts a form to the body of an API request, so that the validation of the API applies to both.
 
-use kit::Currency;
-use serde_json::{Map, Value};
+use serde_json::Map;
 
 use super::FilledForm;
 use super::field::{Field, Kind, Rows};
 use super::filled::{row_name, row_number};
 use super::parse::{self, Context};
-use crate::error::{Code, Error, Fault, Result};
+use crate::prelude::*;
 use crate::web::fields::{Fields, FromBody};
 use crate::web::sentence::fill;
 

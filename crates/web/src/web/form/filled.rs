@@ -4,14 +4,11 @@ use std::collections::BTreeMap;
 
 use http::StatusCode;
 use kit::secret::{hex, sha256};
-use kit::{Currency, Zone};
-use serde::Serialize;
-use serde_json::Value;
 
 use super::field::{Field, Kind, Rows};
 use super::parse;
 use super::{Faults, Form};
-use crate::if_match::IfMatch;
+use crate::prelude::*;
 use crate::web::form_dedup::Nonce;
 use crate::web::sentence::fill;
 use crate::web::visitor::url_encode;

@@ -2,10 +2,10 @@
 
 use kit::money::MAX_AMOUNT;
 use kit::text::{self, TextFault};
-use kit::{AmountFault, Currency, Day, LocalTime, Money, Timestamp, Zone};
-use serde_json::{Value, json};
+use kit::{AmountFault, LocalTime};
 
 use super::field::{Field, Kind};
+use crate::prelude::*;
 use crate::web::sentence::fill;
 
 /// What the text of a field is parsed with.

@@ -1,9 +1,7 @@
 //! A form with fields of all kinds: parsing, applicability, errors and redisplay.
 
-use serde_json::{Value, json};
-
 use super::*;
-use crate::error::{Error, Fault};
+use crate::prelude::*;
 use crate::web::page::Frame;
 
 const FIELDS: &[Field] = &[

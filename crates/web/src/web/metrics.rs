@@ -1,4 +1,4 @@
-//! Metrics of a node in the OpenMetrics text format, which Prometheus reads.
+//! Metrics of a node as text that Prometheus reads (the format of `OpenMetrics`).
 
 use std::time::Duration;
 

@@ -24,6 +24,8 @@ pub mod rights;
 pub mod notification_kinds;
 pub mod signals;
 pub mod resource;
+pub mod personal_data;
+pub mod demo_club;
 pub mod prelude;
 pub mod config;
 pub mod address_policy;

@@ -19,8 +19,9 @@ pub mod demo;
 pub mod jobs;
 pub mod cli;
 
+use crate::personal_data::PersonalData;
 use crate::prelude::*;
-use crate::web::module::{Module, PersonalData};
+use crate::web::module::Module;
 use crate::web::prelude::*;
 use crate::web::{assets, docs, health};
 

@@ -2,6 +2,7 @@
 
 use kit::LocalTime;
 
+use crate::demo_club::DemoClub;
 use crate::events::duty::NewDuty;
 use crate::events::edit::{self, ApplyTo, Cancellation};
 use crate::events::event::{self, EventFilter, HomeAway, Kind};
@@ -13,7 +14,6 @@ use crate::prelude::*;
 use crate::roster::demo::DemoTeam;
 use crate::roster::member::Member;
 use crate::teams::team::Team;
-use crate::web::module::DemoClub;
 
 const WEEKS_BEHIND: i64 = 10;
 const WEEKS_AHEAD: i64 = 16;

@@ -19,10 +19,10 @@ pub mod schedule;
 pub mod volunteers;
 pub mod event_time;
 
+use crate::personal_data::PersonalData;
 use crate::rights::ScopeName;
 use crate::signals::Reaction;
 use crate::web::module::Module;
-use crate::web::module::PersonalData;
 
 /// This module.
 pub const MODULE: Module = Module {

@@ -7,10 +7,10 @@ pub mod pages;
 
 use serde_json::json;
 
+use crate::personal_data::PersonalData;
 use crate::rights::ScopeName;
 use crate::roster::safeguarding;
 use crate::web::module::Module;
-use crate::web::module::PersonalData;
 
 /// This module.
 pub const MODULE: Module = Module {

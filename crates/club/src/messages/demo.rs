@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::demo_club::DemoClub;
 use crate::messages::audience::{Audience, AudienceKind};
 use crate::messages::message::{Kind, NewMessage};
 use crate::messages::{posting, receipt};
@@ -10,7 +11,6 @@ use crate::rights::SenderIdentity;
 use crate::roster::demo::DemoTeam;
 use crate::roster::member::Member;
 use crate::roster::membership::Role;
-use crate::web::module::DemoClub;
 
 /// Posts the messages of all teams.
 pub(super) fn create(tx: &Tx<'_>, club: &mut DemoClub) -> Result<()> {

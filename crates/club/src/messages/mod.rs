@@ -20,10 +20,10 @@ pub mod posting;
 pub mod receipt;
 pub mod safety;
 
+use crate::personal_data::PersonalData;
 use crate::rights::ScopeName;
 use crate::roster::person;
 use crate::web::module::Module;
-use crate::web::module::PersonalData;
 
 /// This module.
 pub const MODULE: Module = Module {

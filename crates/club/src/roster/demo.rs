@@ -2,6 +2,7 @@
 
 use kit::text;
 
+use crate::demo_club::DemoClub;
 use crate::prelude::*;
 use crate::roster::email_confirmation;
 use crate::roster::guardian::NewGuardian;
@@ -11,7 +12,6 @@ use crate::roster::new_members::{self, NewMember};
 use crate::roster::person::PersonChange;
 use crate::teams::demo::{SampleTeam, TEAMS};
 use crate::teams::team::Team;
-use crate::web::module::DemoClub;
 
 const PLAYERS: usize = 12;
 

@@ -2,9 +2,9 @@
 
 use store::Tx;
 
+use crate::demo_club::DemoClub;
 use crate::error::Result;
 use crate::teams::team::{self, NewTeam, Team};
-use crate::web::module::DemoClub;
 
 /// A team of the demo club and its weekly schedule.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! The demo club's dues: a season fee in three installments, with dues in every state.
 
+use crate::demo_club::DemoClub;
 use crate::dues::changing::{self, WaiveRequest};
 use crate::dues::charging::{self, NewCharge};
 use crate::dues::due::{Category, LateFee};
@@ -8,7 +9,6 @@ use crate::money::payment::{Method, PaymentDetails};
 use crate::prelude::*;
 use crate::roster::demo::DemoTeam;
 use crate::teams::team::Team;
-use crate::web::module::DemoClub;
 
 const FEE: i64 = 13_500;
 const INSTALLMENT: i64 = FEE / 3;

@@ -17,10 +17,10 @@ pub mod reminders;
 pub mod statement;
 pub mod totals;
 
+use crate::personal_data::PersonalData;
 use crate::rights::ScopeName;
 use crate::signals::Reaction;
 use crate::web::module::Module;
-use crate::web::module::PersonalData;
 
 /// This module.
 pub const MODULE: Module = Module {

@@ -1,5 +1,6 @@
 //! The demo club's products, discount code and orders.
 
+use crate::demo_club::DemoClub;
 use crate::money::payment::{Method, PaymentDetails};
 use crate::prelude::*;
 use crate::roster::demo::DemoTeam;
@@ -15,7 +16,6 @@ use crate::shop::product::{self, AvailableTo, NewProduct, Product};
 use crate::shop::refunding::{self, NewRefund};
 use crate::shop::settle;
 use crate::shop::variant::NewVariant;
-use crate::web::module::DemoClub;
 
 const ALL_TEAMS: &TeamAccess = &TeamAccess::AllTeams;
 const DISCOUNT_CODE: &str = "SIBLING10";

@@ -24,9 +24,9 @@ pub mod settle;
 pub mod stock;
 pub mod variant;
 
+use crate::personal_data::PersonalData;
 use crate::rights::ScopeName;
 use crate::web::module::Module;
-use crate::web::module::PersonalData;
 
 /// This module.
 pub const MODULE: Module = Module {

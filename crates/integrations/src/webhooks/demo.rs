@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use crate::demo_club::DemoClub;
 use crate::prelude::*;
 use crate::signals::{self, Notification};
-use crate::web::module::DemoClub;
 use crate::webhooks::delivery::{Attempt, Attempts, Delivery, Status, delivery_id};
 use crate::webhooks::edit::{self, EditContext, NewWebhook};
 use crate::webhooks::webhook::Webhook;
@@ -18,7 +18,7 @@ const DELIVERY_INTERVAL: Duration = Duration::from_secs(44 * 60);
 
 /// Creates the webhook and its past deliveries.
 pub(super) fn create(tx: &Tx<'_>, club: &mut DemoClub) -> Result<()> {
-    let context = &EditContext::new(&club.app, None, TeamAccess::AllTeams);
+    let context = club.get::<EditContext>()?;
     let new = NewWebhook {
         url: "https://scores.example.org/hooks/touchline".to_owned(),
         events: ["event.*", "rsvp.answered", "message.posted"].map(str::to_owned).to_vec(),

@@ -13,10 +13,12 @@ pub use self::sign_ins::{SIGN_INS, ensure_users};
 use crate::MODULES;
 use crate::accounts::account::{self, Account, NewAccount};
 use crate::accounts::api_key::{self, Key, NewKey};
+use crate::demo_club::DemoClub;
 use crate::prelude::*;
 use crate::tier::Tier;
 use crate::web::app::App;
-use crate::web::module::{DemoClub, Module};
+use crate::web::module::Module;
+use crate::webhooks::edit::EditContext;
 
 /// The id of the demo club. It is fixed, so loading the club twice changes nothing.
 pub const ACCOUNT: AccountId = AccountId::from_bits(0x019a_0000_0000_7000_8000_0000_0000_0001);
@@ -27,7 +29,8 @@ pub const MODULE: Module = Module { pages: pages::router, ..Module::EMPTY };
 
 /// Creates the demo club, unless it exists.
 pub async fn load(app: &App) -> Result<Account> {
-    let mut club = DemoClub::new(app.clone());
+    let mut club = DemoClub::default();
+    club.insert(EditContext::new(app, None, TeamAccess::AllTeams));
     let scope = Scope::account(ACCOUNT, ACTOR).long_running();
     let load = move |tx: &Tx<'_>| match account::find(tx) {
         Ok(existing) => Ok(existing),

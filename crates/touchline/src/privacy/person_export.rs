@@ -5,8 +5,8 @@ use utoipa::PartialSchema;
 use utoipa::openapi::schema::{ArrayBuilder, Object, ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::{RefOr, Schema};
 
+use crate::personal_data::PersonalData;
 use crate::prelude::*;
-use crate::web::module::PersonalData;
 use crate::{personal_data, roster};
 
 /// All stored data about a person.

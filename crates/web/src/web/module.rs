@@ -2,11 +2,12 @@
 //! the list of all of them.
 
 use axum::Router;
-use http::Extensions;
 
 use super::app::App;
 use super::routes::Routes;
+use crate::demo_club::DemoClub;
 use crate::notification_kinds::Kind;
+use crate::personal_data::PersonalData;
 use crate::prelude::*;
 use crate::signals::Reaction;
 
@@ -38,44 +39,4 @@ impl Module {
         personal_data: None,
         demo: None,
     };
-}
-
-/// The personal data that a module stores about people.
-#[derive(Debug, Clone, Copy)]
-pub struct PersonalData {
-    /// The name of its section in the export of a person's data.
-    pub section: &'static str,
-    /// What the section contains, for the API description.
-    pub description: &'static str,
-    /// Whether the section is a list.
-    pub is_list: bool,
-    /// The scope that is needed to see the section; `None` if the export itself is enough.
-    pub scope: Option<ScopeName>,
-    pub export: fn(&Reader<'_>, PersonId) -> Result<Value>,
-    /// Erases the data of a person. Returns the ids of the objects whose copies in logs must be redacted.
-    pub erase: fn(&Tx<'_>, PersonId) -> Result<Vec<String>>,
-}
-
-/// The demo club while it is created. Modules put what later modules need into it.
-pub struct DemoClub {
-    pub app: App,
-    objects: Extensions,
-}
-
-impl DemoClub {
-    /// A club without anything.
-    pub fn new(app: App) -> Self {
-        Self { app, objects: Extensions::new() }
-    }
-
-    /// Keeps a value for later modules.
-    pub fn insert<T: Clone + Send + Sync + 'static>(&mut self, value: T) {
-        self.objects.insert(value);
-    }
-
-    /// The value that an earlier module has kept.
-    pub fn get<T: Send + Sync + 'static>(&self) -> Result<&T> {
-        let missing = || Error::internal(format!("{} is missing", std::any::type_name::<T>()));
-        self.objects.get().ok_or_else(missing)
-    }
 }

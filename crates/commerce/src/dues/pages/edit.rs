@@ -71,6 +71,9 @@ fn fill_form(data: &PageData, submitted: Option<&Form>) -> FilledForm {
 /// The change. Unchanged installments are left out: if only the amount was edited, the service scales them in proportion.
 fn to_change(form: &mut FilledForm, due: &DueView) -> Option<DueChange> {
     let mut body = form.body();
+    if body["payer"].as_str().is_some_and(|payer| payer.parse::<PersonId>().is_err()) {
+        form.add_fault(&Fault::new("/payer", "invalid", "Choose who pays."));
+    }
     let before = due.installments.iter();
     let before: Vec<Value> = before
         .map(|part| json!({ "due_on": part.due_on.to_string(), "amount": part.amount }))

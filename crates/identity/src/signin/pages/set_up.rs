@@ -81,6 +81,12 @@ async fn submit(
     let check = move |db: &Reader<'_>| set_up::check_link(db, &checked_token);
     app.db.read(guest.scope("set-up"), check).await?;
     let created = create_club(&guest, &form, token).await;
+    if let Err(error) = &created
+        && error.code == Code::Gone
+    {
+        // Somebody else has used the link meanwhile.
+        return Err(error.clone().into());
+    }
     let mut form = FilledForm::submitted(FIELDS, &form);
     match form.accept(created)? {
         Some(token) => Ok(set_session_cookie(see_other("/set-up"), &token)),

@@ -27,7 +27,7 @@ const FIELDS: &[Field] = &[
     .page_only(),
     Field::amount_or_percent("fee", "Fee", "late", 10_000).when("late", &["amount", "percent"]),
     Field::checks("teams", "Teams", &[]).required("Choose a team."),
-    Field::check("news", "News", ""),
+    Field::check("public", "Public", ""),
     Field::rows(
         "parts",
         "Parts",
@@ -57,13 +57,13 @@ fn read(query: &str) -> FilledForm {
 #[test]
 fn applicable_fields_become_a_body() {
     let mut form = read(
-        "name=+Kit+&rate=7,5&late=percent&fee=5&teams=a&teams=b&news=yes\
+        "name=+Kit+&rate=7,5&late=percent&fee=5&teams=a&teams=b&public=yes\
          &part-0-name=&part-2-name=M&part-2-count=4&part-2-was=4&part-2-id=x&part-3-count=1",
     );
     assert_eq!(
         form.body(),
         json!({ "name": "Kit", "rate": 750, "amount": null, "fee": { "percent_bps": 500 }, "teams": ["a", "b"],
-            "news": true, "parts": [{ "id": "x", "name": "M" }, { "count": 1 }] })
+            "public": true, "parts": [{ "id": "x", "name": "M" }, { "count": 1 }] })
     );
     assert_eq!(form.faults.all().collect::<Vec<_>>(), [("part-1-name", "Enter it.")]);
 }
@@ -105,7 +105,7 @@ fn errors_are_at_their_fields_and_what_was_entered_is_kept() {
 
 #[test]
 fn an_object_fills_the_form_and_its_changes_are_detected() {
-    let object = json!({ "name": "Kit", "rate": 725, "fee": { "percent_bps": 50 }, "teams": ["a"], "news": true,
+    let object = json!({ "name": "Kit", "rate": 725, "fee": { "percent_bps": 50 }, "teams": ["a"], "public": true,
         "parts": [{ "id": "x", "name": "M", "count": 3 }] });
     let fill = |object: &Value| FilledForm::empty(FIELDS).filled_from(object).fingerprint();
     let form = fill(&object);

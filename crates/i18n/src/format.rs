@@ -59,7 +59,7 @@ fn load(locale: Locale) -> Result<Formatters, Box<dyn std::error::Error>> {
 
 /// The text of a date or time.
 fn text(locale: Locale, formatted: impl ToString) -> String {
-    // CLDR separates `PM` by a narrow no-break space, and has `Sept` as the only English month with four letters.
+    // CLDR puts a narrow no-break space before `PM`, and shortens September to `Sept`, unlike all other English months.
     let text = formatted.to_string().replace('\u{202f}', " ").replace("Sept ", "Sep ");
     if locale.tag() == PSEUDO { format!("⟦{text}⟧") } else { text }
 }

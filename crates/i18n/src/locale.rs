@@ -15,7 +15,7 @@ pub(crate) struct Definition {
     pub(crate) catalogue: &'static str,
     /// Which plural form a number needs, as in the `Plural-Forms` of the `.po` file.
     pub(crate) plural_form: fn(u64) -> usize,
-    /// Whether the symbol of a currency stands before the amount.
+    /// Whether the symbol of a currency is written before the amount.
     pub(crate) symbol_first: bool,
 }
 

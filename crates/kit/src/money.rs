@@ -36,7 +36,7 @@ impl Currency {
         std::str::from_utf8(&self.0).expect("currency codes are ASCII")
     }
 
-    /// The symbol that stands for the currency in texts. Other currencies have their code.
+    /// The symbol of the currency in texts. Currencies without a symbol have their code.
     pub fn symbol(&self) -> Option<&'static str> {
         SYMBOLS.iter().find(|(code, _)| *code == self.code()).map(|(_, symbol)| *symbol)
     }

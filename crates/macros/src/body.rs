@@ -110,7 +110,7 @@ fn read_field(source: &Ident, field: &mut Field) -> Result<TokenStream> {
     })
 }
 
-/// Stands for a missing required value.
+/// The value that is used in place of a missing required one.
 fn implied_placeholder(reader: &Reader, ty: &Type) -> TokenStream {
     match reader.method.to_string().as_str() {
         "id" => quote!(::kit::Id::MIN),

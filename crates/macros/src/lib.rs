@@ -32,7 +32,7 @@ use syn::{ItemStruct, parse_macro_input};
 /// - `non_null`: an optional field that must not be null.
 /// - `flatten`: the fields of another body.
 /// - `name = "…"`: the name of the field in JSON.
-/// - `placeholder = value`: stands for a missing required value until the body is rejected.
+/// - `placeholder = value`: used in place of a missing required value. The body is rejected anyway.
 #[proc_macro_attribute]
 pub fn input(options: TokenStream, item: TokenStream) -> TokenStream {
     let item = parse_macro_input!(item as ItemStruct);

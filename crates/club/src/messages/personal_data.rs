@@ -38,12 +38,12 @@ pub fn export_person(db: &Reader<'_>, person: PersonId) -> Result<Value> {
 /// Erases the scheduled messages of a person and retracts them, so that nothing is published in their name anymore.
 /// Published messages stay, without the author's name, because conversations with children must be kept. Returns the
 /// erased messages, so that their content can be erased from logs too.
-pub fn erase_person(tx: &Tx<'_>, person: PersonId) -> Result<Vec<MessageId>> {
+pub fn erase_person(tx: &Tx<'_>, person: PersonId) -> Result<Vec<String>> {
     let scheduled =
         list_by_author(tx, person)?.into_iter().filter(|one| one.status == Status::Scheduled);
     let erased = scheduled.map(|message| {
         let empty = MessageRecord { subject: None, body: String::new(), ..message };
-        Ok(editing::mark_retracted(tx, empty)?.id)
+        Ok(editing::mark_retracted(tx, empty)?.id.to_string())
     });
     erased.collect()
 }

@@ -36,10 +36,7 @@ pub const MODULE: Module = Module {
         is_list: true,
         scope: Some(ScopeName::OrdersRead),
         export: personal_data::export_person,
-        erase: |tx, person| {
-            let erased = personal_data::erase_person(tx, person)?;
-            Ok(erased.iter().map(ToString::to_string).collect())
-        },
+        erase: personal_data::erase_person,
     }),
     demo: Some(demo::create),
     notification_kinds: crate::notification_kinds! {

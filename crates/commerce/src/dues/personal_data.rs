@@ -18,7 +18,7 @@ pub fn export_person(db: &Reader<'_>, person: PersonId) -> Result<Value> {
 
 /// Erases a person from their dues: notes, reasons, payment references and the emails about the dues. Amounts owed and
 /// paid stay, without the person. Returns the ids of the changed dues.
-pub fn erase_person(tx: &Tx<'_>, person: PersonId) -> Result<Vec<DueId>> {
+pub fn erase_person(tx: &Tx<'_>, person: PersonId) -> Result<Vec<String>> {
     let dues = dues_of(tx, person)?;
     for due in &dues {
         let (id, subject) = (due.id, due.id.to_string());
@@ -31,7 +31,7 @@ pub fn erase_person(tx: &Tx<'_>, person: PersonId) -> Result<Vec<DueId>> {
         payment::clear_free_text(tx, &subject)?;
         email::erase_about(tx, &subject)?;
     }
-    Ok(dues.into_iter().map(|due| due.id).collect())
+    Ok(dues.into_iter().map(|due| due.id.to_string()).collect())
 }
 
 /// The dues that a person owes or pays, without duplicates.

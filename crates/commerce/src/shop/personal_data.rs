@@ -29,10 +29,10 @@ fn find_by_buyer(db: &Reader<'_>, person: PersonId) -> Result<Vec<OrderRecord>> 
 
 /// Removes the buyer's name, email and all free text from a person's orders. Items and amounts are kept. Returns the
 /// affected orders.
-pub fn erase_person(tx: &Tx<'_>, person: PersonId) -> Result<Vec<OrderId>> {
+pub fn erase_person(tx: &Tx<'_>, person: PersonId) -> Result<Vec<String>> {
     let orders: Vec<_> = find_by_buyer(tx, person)?.into_iter().map(|record| record.id).collect();
     orders.iter().try_for_each(|id| clear_buyer(tx, *id))?;
-    Ok(orders)
+    Ok(orders.iter().map(ToString::to_string).collect())
 }
 
 /// Does the same for the buyer of one order who is not on a roster. People on a roster are erased as a person instead,

@@ -214,7 +214,7 @@ impl Field {
         Self::new(name, label, Kind::Radio(choices))
     }
 
-    /// Checkboxes of which several can be selected. With an empty label they have no heading of their own.
+    /// Checkboxes; people can select several. If the label is empty, there is no heading.
     pub const fn checks(
         name: &'static str,
         label: &'static str,

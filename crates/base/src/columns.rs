@@ -47,6 +47,8 @@ impl<Row> Column<Row> {
 #[must_use]
 pub enum Cell<'a> {
     Text(Cow<'a, str>),
+    /// A text that is translated on the page.
+    Label(&'static str),
     Number(i64),
     /// On the page with the currency, in a file in minor units.
     Money(Money),
@@ -89,7 +91,7 @@ impl<'a> Cell<'a> {
 
     /// Gray text, for example where a value is missing.
     pub fn muted(text: &'static str) -> Self {
-        Self::Text(text.into()).inside("span", "muted")
+        Self::Label(text).inside("span", "muted")
     }
 
     /// A relative time, or a word if there is none.
@@ -101,7 +103,9 @@ impl<'a> Cell<'a> {
     pub fn day_or_dash(day: Option<Day>) -> Self {
         match day {
             Some(day) => Self::Day(day).inside("span", "nowrap"),
-            None => Self::text("–").and(Self::text("none").hidden()).inside("span", "muted"),
+            None => {
+                Self::text("–").and(Self::Label(mark!("none")).hidden()).inside("span", "muted")
+            }
         }
     }
 
@@ -118,7 +122,7 @@ impl<'a> Cell<'a> {
     /// A button that opens a page. Screen readers also read what it is about.
     pub fn button(label: &'static str, about: Self, href: impl Into<String>) -> Self {
         let about = Self::text(" ").and(about).hidden();
-        Self::Link(href.into(), "btn", Self::text(label).and(about).into())
+        Self::Link(href.into(), "btn", Self::Label(label).and(about).into())
     }
 
     /// A smaller line below the main content.
@@ -154,6 +158,7 @@ impl<'a> Cell<'a> {
     pub fn csv(self) -> Cow<'a, str> {
         match self {
             Self::Text(text) => text,
+            Self::Label(text) => Cow::Borrowed(text),
             Self::Number(number) => number.to_string().into(),
             Self::Money(money) => money.minor.to_string().into(),
             Self::Day(day) => day.to_string().into(),

@@ -47,7 +47,9 @@ pub fn logged_kinds() -> &'static [&'static Kind] {
 pub const PING: &str = "ping";
 const PING_KIND: Kind = Kind {
     name: PING,
-    description: "A test of the webhook. It is sent whether or not the webhook subscribes to it.",
+    description: mark!(
+        "A test of the webhook. It is sent whether or not the webhook subscribes to it."
+    ),
     scope: None,
     object: "WebhookPing",
 };

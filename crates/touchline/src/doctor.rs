@@ -7,6 +7,7 @@ use store::{Db, Dialect};
 
 use crate::backup;
 use crate::config::{BaseUrl, Config};
+use crate::i18n::Message;
 use crate::migrations::MIGRATIONS;
 use crate::prelude::*;
 use crate::smtp::server::{self, Server};
@@ -19,7 +20,7 @@ pub struct Finding {
     pub check: &'static str,
     pub verdict: CheckStatus,
     /// The result and, if there is a problem, what to do.
-    pub detail: String,
+    pub detail: Message,
 }
 
 /// How serious a finding is.
@@ -76,7 +77,7 @@ fn environment_checks(config: &Config, now: Timestamp) -> [Finding; 6] {
     ]
 }
 
-fn finding(check: &'static str, verdict: CheckStatus, detail: impl Into<String>) -> Finding {
+fn finding(check: &'static str, verdict: CheckStatus, detail: impl Into<Message>) -> Finding {
     Finding { check, verdict, detail: detail.into() }
 }
 
@@ -117,7 +118,10 @@ async fn schema(db: &Db) -> Finding {
         Ok(applied) if applied.len() == MIGRATIONS.len() => finding(
             "schema",
             CheckStatus::Passed,
-            format!("The schema is up to date at {}.", MIGRATIONS[MIGRATIONS.len() - 1].name),
+            message!(
+                "The schema is up to date at {migration}.",
+                migration = MIGRATIONS[MIGRATIONS.len() - 1].name
+            ),
         ),
         Ok(applied) if applied.len() > MIGRATIONS.len() => {
             let detail =
@@ -125,10 +129,10 @@ async fn schema(db: &Db) -> Finding {
             finding("schema", CheckStatus::Failed, detail)
         }
         Ok(applied) => {
-            let detail = format!(
-                "{} of {} migrations are applied. Run `touchline migrate`.",
-                applied.len(),
-                MIGRATIONS.len()
+            let detail = message!(
+                "{applied} of {all} migrations are applied. Run `touchline migrate`.",
+                applied = applied.len(),
+                all = MIGRATIONS.len()
             );
             finding("schema", CheckStatus::Failed, detail)
         }
@@ -158,33 +162,43 @@ async fn logs(db: &Db) -> Finding {
 
 /// Whether webhooks have a backlog or failing receivers.
 async fn webhooks(db: &Db) -> Finding {
-    let counted = |count: i64| match count {
-        1 => "1 webhook".to_owned(),
-        count => format!("{count} webhooks"),
-    };
     match db.snapshot(Scope::system("doctor"), summary::backlog).await {
         Ok((0, 0)) => finding(
             "webhooks",
             CheckStatus::Passed,
-            "No webhook has a large backlog or has failed for long.",
+            message!("No webhook has a large backlog or has failed for long."),
         ),
         Ok((behind, failing)) => {
-            let behind = (behind > 0).then(|| {
-                let limit = summary::BACKLOG_THRESHOLD;
-                format!("More than {limit} notifications are waiting for {}.", counted(behind))
-            });
-            let failing = (failing > 0).then(|| {
-                let noun = if failing == 1 { "receiver" } else { "receivers" };
-                format!("The {noun} of {} failed for more than an hour.", counted(failing))
-            });
-            let problems: Vec<_> = behind.into_iter().chain(failing).collect();
-            let detail = format!("{} See Webhooks in the admin area.", problems.join(" "));
-            finding("webhooks", CheckStatus::Warning, detail)
+            finding("webhooks", CheckStatus::Warning, webhook_problems(behind, failing))
         }
         Err(error) => finding(
             "webhooks",
             CheckStatus::Failed,
             format!("Webhooks could not be checked: {}", error.detail),
+        ),
+    }
+}
+
+/// How many webhooks are far behind, and how many have failing receivers.
+fn webhook_problems(behind: i64, failing: i64) -> Message {
+    let behind_text = message_n!(
+        "More than {limit} notifications are waiting for {count} webhook.",
+        "More than {limit} notifications are waiting for {count} webhooks.",
+        behind,
+        limit = summary::BACKLOG_THRESHOLD
+    );
+    let failing_text = message_n!(
+        "The receiver of {count} webhook failed for more than an hour.",
+        "The receivers of {count} webhooks failed for more than an hour.",
+        failing
+    );
+    match (behind, failing) {
+        (_, 0) => message!("{problem} See Webhooks in the admin area.", problem = behind_text),
+        (0, _) => message!("{problem} See Webhooks in the admin area.", problem = failing_text),
+        _ => message!(
+            "{problem} {other_problem} See Webhooks in the admin area.",
+            problem = behind_text,
+            other_problem = failing_text
         ),
     }
 }
@@ -243,21 +257,23 @@ fn space(data: &Path) -> Finding {
             let free = disk.f_bavail.saturating_mul(disk.f_frsize);
             let megabytes = free / 1_000_000;
             if free < MIN_FREE_BYTES {
-                let detail =
-                    format!("Only {megabytes} MB of disk space are free. Free up some space.");
+                let detail = message!(
+                    "Only {megabytes} MB of disk space are free. Free up some space.",
+                    megabytes
+                );
                 finding("space", CheckStatus::Warning, detail)
             } else {
                 finding(
                     "space",
                     CheckStatus::Passed,
-                    format!("{megabytes} MB of disk space are free."),
+                    message!("{megabytes} MB of disk space are free.", megabytes),
                 )
             }
         }
         Err(error) => finding(
             "space",
             CheckStatus::Warning,
-            format!("The free disk space is unknown: {error}."),
+            message!("The free disk space is unknown: {error}.", error = error.to_string()),
         ),
     }
 }
@@ -269,20 +285,24 @@ fn clock(now: Timestamp) -> Finding {
         finding(
             "clock",
             CheckStatus::Failed,
-            format!("The system clock is wrong: it shows {now}. Set it."),
+            message!("The system clock is wrong: it shows {now}. Set it.", now = now.to_string()),
         )
     } else {
-        finding("clock", CheckStatus::Passed, "The system clock is plausible.")
+        finding("clock", CheckStatus::Passed, message!("The system clock is plausible."))
     }
 }
 
 fn zones() -> Finding {
     match "Europe/Lisbon".parse::<kit::Zone>() {
-        Ok(_) => finding("zones", CheckStatus::Passed, "The time zone database is available."),
+        Ok(_) => {
+            finding("zones", CheckStatus::Passed, message!("The time zone database is available."))
+        }
         Err(_) => finding(
             "zones",
             CheckStatus::Failed,
-            "The time zone database is missing from this build. Install an official build.",
+            message!(
+                "The time zone database is missing from this build. Install an official build."
+            ),
         ),
     }
 }
@@ -346,7 +366,7 @@ fn cards(config: &Config) -> Finding {
             Set stripe_webhook_secret.";
         return finding("cards", CheckStatus::Warning, detail);
     }
-    finding("cards", CheckStatus::Passed, "Card payments with Stripe are enabled.")
+    finding("cards", CheckStatus::Passed, message!("Card payments with Stripe are enabled."))
 }
 
 /// The age in days of the newest backup in the data directory. `None` if there is no backup.
@@ -362,13 +382,21 @@ fn last_backup(data: &Path, now: Timestamp) -> Finding {
         return finding(
             "backup",
             CheckStatus::Warning,
-            "There is no backup yet. Run `touchline backup create`.",
+            message!("There is no backup yet. Run `touchline backup create`."),
         );
     };
     if days > MAX_BACKUP_AGE_DAYS {
-        let detail = format!("The last backup is {days} days old. Run `touchline backup create`.");
+        let detail = message_n!(
+            "The last backup is {count} day old. Run `touchline backup create`.",
+            "The last backup is {count} days old. Run `touchline backup create`.",
+            days
+        );
         return finding("backup", CheckStatus::Warning, detail);
     }
-    let noun = if days == 1 { "day" } else { "days" };
-    finding("backup", CheckStatus::Passed, format!("The last backup is {days} {noun} old."))
+    let detail = message_n!(
+        "The last backup is {count} day old.",
+        "The last backup is {count} days old.",
+        days
+    );
+    finding("backup", CheckStatus::Passed, detail)
 }

@@ -82,18 +82,19 @@ async function go(form) {
   location.assign(done.next)
 }
 
-function reason(error) {
+// What to tell the user. The page has the texts in the language of the user.
+function reason(error, texts) {
   if (error instanceof Said) return error.message
   switch (error.name) {
     case 'NotAllowedError':
     case 'AbortError':
-      return 'The request was cancelled or took too long. Nothing has changed.'
+      return texts.cancelled
     case 'InvalidStateError':
-      return 'You already have a passkey on this device.'
+      return texts.exists
     case 'SecurityError':
-      return 'Passkeys do not work at this address. Open Touchline at its usual address.'
+      return texts.address
     default:
-      return 'Something went wrong. Try again in a moment.'
+      return texts.failed
   }
 }
 
@@ -108,7 +109,7 @@ function dressForm(form) {
     try {
       await go(form)
     } catch (error) {
-      said.textContent = reason(error)
+      said.textContent = reason(error, said.dataset)
       said.hidden = false
     }
     button.disabled = false

@@ -131,6 +131,8 @@ fn source_name(root: &Path, file: &Path) -> Option<String> {
     };
     let is_source = name.contains(folder) && !name.ends_with("/tests.rs");
     let is_api = name.ends_with("/api.rs") || name.contains("/api/");
-    let excluded = is_api || EXCLUDED.iter().any(|start| name.starts_with(start));
+    let is_page = name.ends_with("/pages.rs");
+    let is_technical = EXCLUDED.iter().any(|start| name.starts_with(start)) && !is_page;
+    let excluded = is_api || is_technical;
     (is_source && !excluded).then_some(name)
 }

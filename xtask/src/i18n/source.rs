@@ -33,6 +33,57 @@ const ERROR_FUNCTIONS: [&str; 15] = [
     "text_as",
 ];
 
+/// The functions of declarations, with a `.` before the name of a method. Labels in their arguments are translated when
+/// the page is shown. All functions of `Field` and `Column` are declarations too.
+const DECLARATIONS: [&str; 29] = [
+    ".about",
+    ".back_label",
+    ".date",
+    ".effect",
+    ".explained_options",
+    ".form",
+    ".heading",
+    ".hint",
+    ".input",
+    ".label",
+    ".lead",
+    ".list",
+    ".note",
+    ".options",
+    ".or_reject",
+    ".required",
+    ".select",
+    ".warning",
+    ".with_error",
+    "Cell::Badge",
+    "Cell::Label",
+    "Cell::age_or",
+    "Cell::button",
+    "Cell::muted",
+    "Choice::new",
+    "ConfirmPage::new",
+    "List::new",
+    "Sentence::new",
+    "fill",
+];
+
+/// The structs of declarations.
+const STRUCTS: [&str; 2] = ["NoticePage", "Rows"];
+
+/// Variables with the text of an error or of a page.
+const VARIABLES: [&str; 5] = ["back_label", "detail", "error", "lead", "text"];
+
+/// Which literals are translated.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Translated {
+    /// Only those in the macros.
+    Marked,
+    /// Those that read like a sentence, in an error.
+    Sentences,
+    /// Those that read like a label or a sentence, in a declaration.
+    Labels,
+}
+
 /// A text that is translated.
 #[derive(Default)]
 pub(super) struct Text {
@@ -57,7 +108,7 @@ type Found = (Vec<Text>, Vec<Unmarked>);
 pub(super) fn rust(content: &str) -> Result<Found, String> {
     let tokens = TokenStream::from_str(content).map_err(|e| format!("cannot be parsed: {e}"))?;
     let mut finder = Finder::new(content, 0);
-    finder.walk(tokens, false);
+    finder.walk(tokens, Translated::Marked);
     Ok((finder.texts, finder.unmarked))
 }
 
@@ -83,7 +134,7 @@ pub(super) fn template(content: &str) -> Result<Found, String> {
             let tokens =
                 parsed.map_err(|e| format!("line {}: cannot parse {inner}: {e}", line + 1))?;
             let mut finder = Finder::new(content, line);
-            finder.walk(tokens, false);
+            finder.walk(tokens, Translated::Marked);
             found.0.append(&mut finder.texts);
             found.1.append(&mut finder.unmarked);
         }
@@ -141,52 +192,59 @@ impl<'a> Finder<'a> {
         Self { lines, line_offset, texts: Vec::new(), unmarked: Vec::new() }
     }
 
-    /// Finds texts in these tokens. `in_error` is whether sentences are those of an error.
-    fn walk(&mut self, tokens: TokenStream, in_error: bool) {
+    /// Finds texts in these tokens.
+    fn walk(&mut self, tokens: TokenStream, outer: Translated) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-        let mut binds_detail = false;
+        let mut translated = outer;
         let mut index = 0;
         while let Some(token) = tokens.get(index) {
             let rest = &tokens[index + 1..];
             match token {
-                TokenTree::Punct(punct) if punct.as_char() == ';' => binds_detail = false,
+                TokenTree::Punct(punct) if punct.as_char() == ';' => translated = outer,
                 TokenTree::Punct(punct) if punct.as_char() == '#' => {
                     index += attribute_length(rest);
                 }
-                TokenTree::Ident(name) if name == "let" => binds_detail = names_detail(rest),
+                TokenTree::Ident(name) if name == "let" => {
+                    translated = if binds_text(rest) { Translated::Sentences } else { outer };
+                }
                 TokenTree::Ident(name) => match rest {
                     [TokenTree::Punct(mark), TokenTree::Group(group), ..]
                         if mark.as_char() == '!' =>
                     {
-                        self.macro_call(&name.to_string(), group, in_error || binds_detail);
+                        self.macro_call(&name.to_string(), group, translated);
                         index += 2;
                     }
                     [TokenTree::Group(group), ..]
                         if group.delimiter() == Delimiter::Parenthesis =>
                     {
-                        let is_error_function =
-                            ERROR_FUNCTIONS.contains(&name.to_string().as_str());
-                        let internal = name == "internal" || name == "expect";
-                        let in_error = (in_error || binds_detail || is_error_function) && !internal;
-                        self.walk(group.stream(), in_error);
+                        self.walk(group.stream(), in_call(&tokens[..=index], translated));
+                        index += 1;
+                    }
+                    [TokenTree::Group(group), ..]
+                        if STRUCTS.contains(&name.to_string().as_str()) =>
+                    {
+                        self.walk(group.stream(), Translated::Labels);
                         index += 1;
                     }
                     _ => {}
                 },
-                TokenTree::Group(group) => self.walk(group.stream(), in_error || binds_detail),
-                TokenTree::Literal(literal) => {
-                    self.literal(&TokenTree::Literal(literal.clone()), in_error || binds_detail);
-                }
+                TokenTree::Group(group) => self.walk(group.stream(), translated),
+                TokenTree::Literal(_) => self.literal(token, translated),
                 TokenTree::Punct(_) => {}
             }
             index += 1;
         }
     }
 
-    fn macro_call(&mut self, name: &str, group: &Group, in_error: bool) {
+    fn macro_call(&mut self, name: &str, group: &Group, translated: Translated) {
         let Some((_, has_plural)) = MACROS.iter().find(|(known, _)| *known == name) else {
             // Statements and logs have no texts for people, but may contain our macros.
-            self.walk(group.stream(), in_error && matches!(name, "vec" | "matches"));
+            let inner = match name {
+                "vec" | "matches" => translated,
+                "notification_kinds" => Translated::Sentences,
+                _ => Translated::Marked,
+            };
+            self.walk(group.stream(), inner);
             return;
         };
         let arguments = split_arguments(group.stream());
@@ -203,17 +261,22 @@ impl<'a> Finder<'a> {
             self.texts.push(Text { context, key, plural, comment, files: Vec::new() });
         }
         for argument in arguments.into_iter().filter(|tokens| tokens.len() > 1) {
-            self.walk(argument.into_iter().collect(), false);
+            self.walk(argument.into_iter().collect(), Translated::Marked);
         }
     }
 
-    fn literal(&mut self, token: &TokenTree, in_error: bool) {
-        let Some(text) = string(token).filter(|text| is_sentence(text)) else { return };
+    fn literal(&mut self, token: &TokenTree, translated: Translated) {
+        let Some(text) = string(token) else { return };
         let line = token.span().start().line + self.line_offset;
-        if in_error {
+        let is_translated = match translated {
+            Translated::Marked => false,
+            Translated::Sentences => is_sentence(&text),
+            Translated::Labels => is_label(&text),
+        };
+        if is_translated {
             let comment = self.comment_before(line);
             self.texts.push(Text { key: text, comment, ..Text::default() });
-        } else {
+        } else if is_sentence(&text) {
             self.unmarked.push(Unmarked { line, text });
         }
     }
@@ -246,12 +309,35 @@ fn attribute_length(rest: &[TokenTree]) -> usize {
     after + rest[after..].iter().position(is_end).map_or(0, |end| end + 1)
 }
 
-/// Whether a `let` statement binds the text of an error: `let detail = …`, `let (code, detail) = …`.
-fn names_detail(rest: &[TokenTree]) -> bool {
+/// Which literals in the arguments of a call are translated. `before` are the tokens up to the name of the function.
+fn in_call(before: &[TokenTree], outer: Translated) -> Translated {
+    let words: Vec<_> = before.iter().rev().take(4).map(ToString::to_string).collect();
+    let words: Vec<_> = words.iter().map(String::as_str).collect();
+    let (name, owner) = match words[..] {
+        [name, ".", ..] => (format!(".{name}"), ""),
+        [name, ":", ":", owner] => (format!("{owner}::{name}"), owner),
+        [name, ..] => (name.to_owned(), ""),
+        [] => return outer,
+    };
+    match words[0] {
+        _ if DECLARATIONS.contains(&name.as_str()) || ["Field", "Column"].contains(&owner) => {
+            Translated::Labels
+        }
+        "internal" | "expect" => Translated::Marked,
+        name if ERROR_FUNCTIONS.contains(&name) => Translated::Sentences,
+        // A function in a declaration may have arguments that are no labels, such as the name of an element.
+        _ if outer == Translated::Labels => Translated::Marked,
+        _ => outer,
+    }
+}
+
+/// Whether a `let` statement binds a text: `let detail = …`, `let (code, detail) = …`.
+fn binds_text(rest: &[TokenTree]) -> bool {
     let pattern =
         rest.iter().take_while(|token| !matches!(token, TokenTree::Punct(p) if p.as_char() == '='));
     pattern.map(ToString::to_string).any(|token| {
-        token.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "detail")
+        let mut words = token.split(|c: char| !c.is_alphanumeric() && c != '_');
+        words.any(|word| VARIABLES.contains(&word))
     })
 }
 
@@ -279,6 +365,14 @@ fn string(token: &TokenTree) -> Option<String> {
 fn is_sentence(text: &str) -> bool {
     let first = text.chars().next().is_some_and(|c| c.is_uppercase() || c == '`');
     first && text.contains(' ') && text.chars().any(char::is_lowercase)
+}
+
+/// Whether a literal in a declaration is a text for people: it begins with a capital letter or a placeholder, not like
+/// the name of a field or a path, and has words.
+fn is_label(text: &str) -> bool {
+    let is_technical = text.starts_with(|c: char| c.is_lowercase() || "/<#".contains(c));
+    let mut outside = text.split('{').map(|part| part.rsplit('}').next().unwrap_or(part));
+    !is_technical && outside.any(|part| part.chars().any(char::is_alphabetic))
 }
 
 #[cfg(test)]
@@ -318,6 +412,96 @@ mod tests {
         assert_eq!(texts[2].context, "status");
         let unmarked: Vec<_> = unmarked.iter().map(|one| one.text.as_str()).collect();
         assert!(unmarked.contains(&"Not marked yet."), "{unmarked:?}");
+    }
+
+    fn all_keys(source: &str) -> Vec<String> {
+        keys(rust(source).unwrap())
+    }
+
+    #[test]
+    fn labels_of_fields_are_found() {
+        let found = all_keys(
+            r#"const FIELDS: &[Field] = &[
+                Field::line("name", "Name", 120).hint("In {zone}.").required("Enter a name."),
+                Field::number_from("count", "Count", (1, MAX), "Enter 1 or more.").or_reject("Clear it."),
+                Field::amount_or_percent("fee", "{currency} fee", "late", 10_000).required(""),
+                Field::radio("kind", "Kind", &[Choice::new("all", "All").about("All of them.")])
+                    .default("All").when("what", &["One"]),
+                Field::pair("Period", &[Field::day("from", "From").label("Since").key("Key")]),
+                Field::rows("rows", "Rows", Rows { fields: &[Field::hidden("row-{row}-id")],
+                    error: "Row {row}: {error}", class: "rows" }),
+            ];"#,
+        );
+        assert_eq!(
+            found,
+            [
+                "Name",
+                "In {zone}.",
+                "Enter a name.",
+                "Count",
+                "Enter 1 or more.",
+                "Clear it.",
+                "{currency} fee",
+                "Kind",
+                "All",
+                "All of them.",
+                "Period",
+                "From",
+                "Since",
+                "Rows",
+                "Row {row}: {error}"
+            ]
+        );
+    }
+
+    #[test]
+    fn labels_of_lists_are_found() {
+        let found = all_keys(
+            r#"const COLUMNS: &[Column<Key>] = &[
+                Column::both("name", "Name", |key| Cell::name("Not translated").link("/Keys")),
+                Column::page("Status", |key| Cell::Badge(("good", "Active"))),
+                Column::page("Used", |key| Cell::age_or(key.used_at, "Never")),
+            ];
+            let list = keys.list("API keys", COLUMNS, &times).filters(
+                FilterBar::new(&form).select("state", "State", "All", [("on", "On")]).input("q", "ID", "text"));
+            let text = sql!("SELECT a FROM b");"#,
+        );
+        assert_eq!(
+            found,
+            ["Name", "Status", "Active", "Used", "Never", "API keys", "State", "All", "On", "ID"]
+        );
+    }
+
+    #[test]
+    fn texts_of_confirmations_and_notifications_are_found() {
+        let found = all_keys(
+            r#"fn page() {
+                let lead = Sentence::new("{name} stops.").name("name", &name);
+                ConfirmPage::new(visitor.frame("Not marked yet"), "Stop", "/back").lead(lead)
+                    .effect(if x { "Yes." } else { "No." }).form(form, "Nothing was saved");
+                NoticePage { frame, lead: None, text: "Done.".into(), back: "/x".into(), back_label: "Back" };
+                let text = "Wait for {time}.";
+                faults.add("x", fill("At most {max}.", &[("max", &max)]));
+            }
+            const MODULE: Module = Module { notification_kinds: crate::notification_kinds! {
+                Some(Scope::Read), "Team" { "team.created": "A team was created."; }
+            } };"#,
+        );
+        assert_eq!(
+            found,
+            [
+                "{name} stops.",
+                "Stop",
+                "Yes.",
+                "No.",
+                "Nothing was saved",
+                "Done.",
+                "Back",
+                "Wait for {time}.",
+                "At most {max}.",
+                "A team was created."
+            ]
+        );
     }
 
     #[test]

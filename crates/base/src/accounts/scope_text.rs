@@ -9,38 +9,57 @@ pub struct ScopeText {
     pub description: &'static str,
 }
 
-/// The description of a scope.
+/// The description of a scope, in English.
 pub fn describe(scope: ScopeName) -> ScopeText {
     let (label, description) = match scope {
-        ScopeName::TeamsRead => ("See your teams", "Names, sports and seasons."),
-        ScopeName::TeamsWrite => ("Change your teams", "Names and settings."),
-        ScopeName::EventsRead => ("See the schedule", "Events, locations and RSVPs."),
-        ScopeName::EventsWrite => {
-            ("Change the schedule", "Create and cancel events, and reply to events for you.")
+        ScopeName::TeamsRead => (mark!("See your teams"), mark!("Names, sports and seasons.")),
+        ScopeName::TeamsWrite => (mark!("Change your teams"), mark!("Names and settings.")),
+        ScopeName::EventsRead => (mark!("See the schedule"), mark!("Events, locations and RSVPs.")),
+        ScopeName::EventsWrite => (
+            mark!("Change the schedule"),
+            mark!("Create and cancel events, and reply to events for you."),
+        ),
+        ScopeName::RosterRead => (mark!("See team rosters"), mark!("Names and contact details.")),
+        ScopeName::RosterWrite => {
+            (mark!("Change team rosters"), mark!("Add, update and remove members."))
         }
-        ScopeName::RosterRead => ("See team rosters", "Names and contact details."),
-        ScopeName::RosterWrite => ("Change team rosters", "Add, update and remove members."),
-        ScopeName::MessagesRead => ("Read messages", "Announcements and conversations."),
-        ScopeName::MessagesWrite => ("Send messages", "Messages are sent in your name."),
-        ScopeName::OrdersRead => ("See orders and dues", "Items ordered and amounts due."),
-        ScopeName::OrdersWrite => ("Manage orders and payments", "Place, pay and refund orders."),
-        ScopeName::StatsRead => ("See results", "Scores, standings and statistics."),
-        ScopeName::WebhooksWrite => {
-            ("Manage webhooks", "Send notifications about changes to another service.")
+        ScopeName::MessagesRead => {
+            (mark!("Read messages"), mark!("Announcements and conversations."))
         }
+        ScopeName::MessagesWrite => {
+            (mark!("Send messages"), mark!("Messages are sent in your name."))
+        }
+        ScopeName::OrdersRead => {
+            (mark!("See orders and dues"), mark!("Items ordered and amounts due."))
+        }
+        ScopeName::OrdersWrite => {
+            (mark!("Manage orders and payments"), mark!("Place, pay and refund orders."))
+        }
+        ScopeName::StatsRead => (mark!("See results"), mark!("Scores, standings and statistics.")),
+        ScopeName::WebhooksWrite => (
+            mark!("Manage webhooks"),
+            mark!("Send notifications about changes to another service."),
+        ),
     };
     ScopeText { label, description }
 }
 
-/// The descriptions of several scopes, in the order of [`ScopeName`].
-pub fn describe_all(scopes: Scopes) -> Vec<ScopeText> {
-    scopes.names().map(describe).collect()
+/// The description of a scope, in the language of the reader.
+fn describe_translated(scope: ScopeName) -> ScopeText {
+    let ScopeText { label, description } = describe(scope);
+    ScopeText { label: t!(label), description: t!(description) }
 }
 
-/// The labels of all other scopes, joined by commas, for the middle of a sentence.
+/// The descriptions of several scopes in the language of the reader, in the order of [`ScopeName`].
+pub fn describe_all(scopes: Scopes) -> Vec<ScopeText> {
+    scopes.names().map(describe_translated).collect()
+}
+
+/// The labels of all other scopes in the language of the reader, joined by commas, for the middle of a sentence.
 pub fn list_missing(scopes: Scopes) -> String {
     let others = Scopes::all_named().names().filter(|name| !scopes.contains(*name));
-    let labels: Vec<_> = others.map(|name| lowercase_first(describe(name).label)).collect();
+    let label = |name| lowercase_first(describe_translated(name).label);
+    let labels: Vec<_> = others.map(label).collect();
     labels.join(", ")
 }
 

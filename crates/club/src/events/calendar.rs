@@ -8,6 +8,8 @@ use kit::ics::{self, Calendar, Entry};
 use super::event::{Event, Status};
 use super::feed::{self, Subscription};
 use super::location::{self, Location};
+use crate::accounts::user;
+use crate::i18n::{Locale, format};
 use crate::prelude::*;
 
 /// Older events are left out.
@@ -17,7 +19,7 @@ const MAX_EVENTS: i64 = 10_000;
 /// The refresh interval suggested to calendar apps.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(3600);
 
-/// Renders the calendar of a feed.
+/// Renders the calendar of a feed, in the language that its creator chose.
 pub fn render(db: &Reader<'_>, feed: &Subscription) -> Result<String> {
     feed::check_creator(db, feed)?;
     let teams = match (feed.team_id, feed.person_id) {
@@ -32,19 +34,29 @@ pub fn render(db: &Reader<'_>, feed: &Subscription) -> Result<String> {
     let events = events(db, teams, feed.games_only)?;
     let locations = location::find_all(db, events.iter().filter_map(|event| event.location_id))?;
     let of_person = feed.person_id.is_some();
-    let (base, games) = match (&names[..], of_person) {
-        ([(_, name)], false) => (name.as_str(), feed.games_only),
-        _ => ("My teams", feed.games_only),
+    let write = || {
+        let name = match (&names[..], of_person) {
+            ([(_, name)], false) => name.as_str(),
+            _ => t!("My teams"),
+        };
+        let name = if feed.games_only { t!("{name} (games)", name).into() } else { name.into() };
+        let product = "-//Touchline//Calendar//EN".into();
+        let entries = events.iter().map(|event| {
+            let location = locations.iter().find(|location| Some(location.id) == event.location_id);
+            let team = names.iter().find(|(id, _)| *id == event.team_id).filter(|_| of_person);
+            entry(event, location, team.map(|(_, name)| name.as_str()))
+        });
+        let entries = entries.collect();
+        Calendar { name, product, refresh: REFRESH_INTERVAL, entries }.text()
     };
-    let name = if games { format!("{base} (games)").into() } else { base.into() };
-    let product = "-//Touchline//Calendar//EN".into();
-    let entries = events.iter().map(|event| {
-        let location = locations.iter().find(|location| Some(location.id) == event.location_id);
-        let team = names.iter().find(|(id, _)| *id == event.team_id).filter(|_| of_person);
-        entry(event, location, team.map(|(_, name)| name.as_str()))
-    });
-    let entries = entries.collect();
-    Ok(Calendar { name, product, refresh: REFRESH_INTERVAL, entries }.text())
+    Ok(creator_locale(db, feed)?.run(write))
+}
+
+/// The language that the creator of a feed chose; English for a feed of a key.
+fn creator_locale(db: &Reader<'_>, feed: &Subscription) -> Result<Locale> {
+    let creator = feed.created_by.parse::<UserId>().ok();
+    let chosen = user::locales(db, creator.into_iter().collect())?;
+    Ok(chosen.into_values().next().unwrap_or(Locale::ENGLISH))
 }
 
 fn events(db: &Reader<'_>, teams: Vec<TeamId>, games_only: bool) -> Result<Vec<Event>> {
@@ -91,15 +103,14 @@ fn entry<'a>(event: &'a Event, location: Option<&'a Location>, team: Option<&str
 
 /// The event's title, prefixed with the status: some calendar apps show cancelled events like any other.
 fn summary<'a>(event: &'a Event, team: Option<&str>) -> Cow<'a, str> {
-    let prefix = match event.status {
-        Status::Cancelled => "Cancelled: ",
-        Status::Postponed => "Postponed: ",
-        Status::Scheduled | Status::Completed => "",
+    let title: Cow<'_, str> = match team {
+        Some(team) => format!("{team}: {}", event.title).into(),
+        None => Cow::Borrowed(&event.title),
     };
-    match (prefix, team) {
-        ("", None) => Cow::Borrowed(&event.title),
-        (prefix, None) => format!("{prefix}{}", event.title).into(),
-        (prefix, Some(team)) => format!("{prefix}{team}: {}", event.title).into(),
+    match event.status {
+        Status::Cancelled => t!("Cancelled: {title}", title).into(),
+        Status::Postponed => t!("Postponed: {title}", title).into(),
+        Status::Scheduled | Status::Completed => title,
     }
 }
 
@@ -114,13 +125,14 @@ fn address(location: &Location) -> Cow<'_, str> {
 fn description(event: &Event) -> Option<Cow<'_, str>> {
     let mut lines: Vec<Cow<'_, str>> = Vec::new();
     if let Some(reason) = &event.cancel_reason {
-        lines.push(format!("Cancelled: {reason}").into());
+        lines.push(t!("Cancelled: {reason}", reason).into());
     }
     if let Some(minutes) = event.arrival_minutes.filter(|_| !event.all_day) {
         let early = Duration::from_secs(u64::try_from(minutes).unwrap_or(0) * 60);
-        lines.push(format!("Arrive by {}.", clock(event, event.starts_at.minus(early))).into());
+        let time = clock(event, event.starts_at.minus(early));
+        lines.push(t!("Arrive by {time}.", time).into());
     }
-    lines.extend(event.uniform.as_ref().map(|uniform| format!("Uniform: {uniform}").into()));
+    lines.extend(event.uniform.as_ref().map(|uniform| t!("Uniform: {uniform}", uniform).into()));
     lines.extend(event.notes.as_deref().map(Cow::Borrowed));
     match lines.len() {
         0 => None,
@@ -131,6 +143,5 @@ fn description(event: &Event) -> Option<Cow<'_, str>> {
 
 /// The local time of day.
 fn clock(event: &Event, moment: Timestamp) -> String {
-    let local = event.timezone.local(moment);
-    format!("{:02}:{:02}", local.hour(), local.minute())
+    format::time(Locale::current_or_english(), event.timezone.local(moment))
 }

@@ -285,7 +285,7 @@ pub fn list_due(db: &Reader<'_>, limit: i64) -> Result<Vec<(AccountId, EmailId)>
 pub fn lease(tx: &Tx<'_>, id: EmailId) -> Result<Option<Email>> {
     let Some(email) = find_due(tx, id)? else { return Ok(None) };
     if email.created_at < tx.now().minus(MAX_AGE) {
-        let last_error = Some("The email is too old to be sent.".to_owned());
+        let last_error = Some(mark!("The email is too old to be sent.").to_owned());
         update(tx, Email { status: Status::Failed, last_error, ..email })?;
         return Ok(None);
     }

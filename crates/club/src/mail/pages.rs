@@ -98,7 +98,7 @@ struct Unsubscribe {
 }
 
 fn render(page: Page, person: &Preferences, club: String) -> Result<Response> {
-    let address = person.email.as_deref().map_or("your email address".to_owned(), mask);
+    let address = person.email.as_deref().map_or_else(|| t!("your email address").to_owned(), mask);
     send_page(StatusCode::OK, page, club, address)
 }
 
@@ -109,10 +109,10 @@ fn not_found() -> Result<Response> {
 /// Responds with the page. Its URL is a credential, so the browser must not send it as the referrer.
 fn send_page(status: StatusCode, page: Page, club: String, address: String) -> Result<Response> {
     let frame = Frame::plain(match page {
-        Page::Ask => "Stop emails?",
-        Page::Stopped => "Emails stopped",
-        Page::Resumed => "Emails resumed",
-        Page::Unknown => "Link not found",
+        Page::Ask => t!("Stop emails?"),
+        Page::Stopped => t!("Emails stopped"),
+        Page::Resumed => t!("Emails resumed"),
+        Page::Unknown => t!("Link not found"),
     });
     let mut response = page::html(status, &Unsubscribe { frame, club, address, page })?;
     response.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));

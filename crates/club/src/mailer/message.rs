@@ -12,8 +12,10 @@ use crate::web::app::App;
 /// Builds the message of an email in the outbox. Every attempt has the same `Message-ID`, so that mail programs can
 /// detect duplicates.
 pub(super) fn compose(app: &App, from: &Mailbox, email: &Email) -> Result<Message, String> {
-    let address: Address =
-        email.to_address.parse().map_err(|_| "The email address is not valid.".to_owned())?;
+    let address: Address = email
+        .to_address
+        .parse()
+        .map_err(|_| mark!("The email address is not valid.").to_owned())?;
     let name = Some(sanitize_header(&email.to_name)).filter(|name| !name.is_empty());
     let created = UNIX_EPOCH + Duration::from_micros(email.created_at.micros().unsigned_abs());
     let mut message = Message::builder()

@@ -130,7 +130,7 @@ impl MailWorker {
     pub async fn send(&self, email: &Email) -> SendOutcome {
         let Some((server, from)) = &self.server else {
             return SendOutcome::TemporaryFailure(
-                "No mail server is configured (TOUCHLINE_SMTP_URL).".to_owned(),
+                mark!("No mail server is configured (TOUCHLINE_SMTP_URL).").to_owned(),
             );
         };
         match message::compose(&self.app, from, email) {

@@ -102,21 +102,23 @@ pub fn descriptions(
         bind! { people },
     )?;
     for (person, role, team) in memberships {
-        let role = match role {
-            Role::Player => "Player",
-            Role::Coach => "Coach",
-            Role::Manager => "Manager",
-            Role::Staff => "Staff member",
-        };
-        roles.entry(person).or_default().push(format!("{role} of {team}"));
+        roles.entry(person).or_default().push(match role {
+            Role::Player => t!("Player of {team}", team),
+            Role::Coach => t!("Coach of {team}", team),
+            Role::Manager => t!("Manager of {team}", team),
+            Role::Staff => t!("Staff member of {team}", team),
+        });
     }
     let guardianships = guardian::list_by_guardian(db, &people)?;
     let children = person::find_many(db, guardianships.iter().map(|one| one.person_id).collect())?;
     for guardianship in guardianships {
         let Some(child) = children.get(&guardianship.person_id) else { continue };
-        let role = if guardianship.confirmed { "Guardian" } else { "New guardian" };
-        let text = format!("{role} of {}", person::display_name(child));
-        roles.entry(guardianship.guardian_id).or_default().push(text);
+        let child = person::display_name(child);
+        roles.entry(guardianship.guardian_id).or_default().push(if guardianship.confirmed {
+            t!("Guardian of {child}", child)
+        } else {
+            t!("New guardian of {child}", child)
+        });
     }
     Ok(roles)
 }

@@ -9,7 +9,7 @@ use crate::prelude::*;
 use crate::teams::team::Team;
 
 /// The error for a member who left before they joined.
-pub const LEFT_BEFORE_JOINED: &str = "`left_on` must not be before `joined_on`.";
+pub const LEFT_BEFORE_JOINED: &str = mark!("`left_on` must not be before `joined_on`.");
 
 string_enum! {
     /// The role of a member on the team.
@@ -22,6 +22,18 @@ string_enum! {
         Manager = "manager",
         /// Other staff, without permission to manage the team.
         Staff = "staff",
+    }
+}
+
+impl Role {
+    /// The name of the role on pages.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Player => t!("player"),
+            Self::Coach => t!("coach"),
+            Self::Manager => t!("manager"),
+            Self::Staff => t!("staff"),
+        }
     }
 }
 

@@ -171,9 +171,9 @@ struct ConfirmAddress<'a> {
 /// Responds with the page. Its URL is a credential, so the browser must not send it as the referrer.
 fn respond(guest: &Guest, link: Option<&VerifiedLink>, page: Page) -> Result<Response> {
     let (status, title) = match page {
-        Page::Ask => (StatusCode::OK, "Is this your email address?"),
-        Page::Done => (StatusCode::OK, "Email address confirmed"),
-        Page::Unknown => (StatusCode::NOT_FOUND, "Link not found"),
+        Page::Ask => (StatusCode::OK, t!("Is this your email address?")),
+        Page::Done => (StatusCode::OK, t!("Email address confirmed")),
+        Page::Unknown => (StatusCode::NOT_FOUND, t!("Link not found")),
     };
     let club = link.map_or("", |link| &link.club);
     let address = link.and_then(|link| link.person.email.as_deref()).unwrap_or_default();

@@ -29,7 +29,7 @@ const FIELDS: &[Field] = &[
         .hint("A color code: # and six characters (0 to 9, A to F), such as #0b5cad.")
         .attributes("spellcheck=false"),
 ];
-const DONE: [(&str, &str); 1] = [("added", "Team added.")];
+const DONE: [(&str, &str); 1] = [("added", mark!("Team added."))];
 
 /// Routes of the team pages.
 pub fn router() -> Router<App> {
@@ -45,8 +45,8 @@ const COLUMNS: &[Column<Team>] = &[
     Column::page("Age group", |team| Cell::name(team.age_group.as_deref().unwrap_or_default())),
     Column::number("People", |team| team.roster_count.cell()),
     Column::page("Status", |team| match team.status {
-        Status::Active => Cell::Badge(("good", "Active")),
-        Status::Archived => Cell::Badge(("", "Archived")),
+        Status::Active => Cell::Badge(("good", t!("Active"))),
+        Status::Archived => Cell::Badge(("", t!("Archived"))),
     }),
 ];
 
@@ -56,7 +56,7 @@ async fn list(visitor: Visitor<TeamsManage>) -> PageResult {
         "state",
         "Show",
         "Active teams",
-        [("archived", "Archived teams"), ("all", "All teams")],
+        [("archived", t!("Archived teams")), ("all", t!("All teams"))],
     );
     let status = match filters.text("state") {
         "archived" => Some(Status::Archived),
@@ -67,8 +67,8 @@ async fn list(visitor: Visitor<TeamsManage>) -> PageResult {
     let read =
         move |db: &Reader<'_>, page: &_| team::list(db, &TeamAccess::AllTeams, &filter, page);
     let teams = RowPage::read(&visitor, &asked, read).await?;
-    let list = teams.list("Teams", COLUMNS, &visitor.times()).filters(filters);
-    let frame = visitor.frame("Teams", Section::Teams).flash(visitor.guest.done_flash(&DONE));
+    let list = teams.list(t!("Teams"), COLUMNS, &visitor.times()).filters(filters);
+    let frame = visitor.frame(t!("Teams"), Section::Teams).flash(visitor.guest.done_flash(&DONE));
     Ok(page::html(StatusCode::OK, &ListPage { frame, list })?)
 }
 
@@ -87,7 +87,7 @@ async fn form_page(visitor: &Visitor<TeamsManage>, form: FilledForm) -> PageResu
     if !zones.iter().any(|name| name == club.timezone.name()) {
         zones.insert(0, club.timezone.name().to_owned());
     }
-    let frame = visitor.frame("Add team", Section::Teams);
+    let frame = visitor.frame(t!("Add team"), Section::Teams);
     let form = form.options("timezone", zones.into_iter().map(|name| (name.clone(), name)));
     Ok(page::html(form.status(), &FormPage { frame, form })?)
 }

@@ -267,8 +267,8 @@ fn update(tx: &Tx<'_>, notification: &'static str, before: &Team, after: Team) -
 pub fn map_unique_violation<T>(
     result: std::result::Result<T, impl Into<Error> + AsUniqueViolation>,
 ) -> Result<T> {
-    let duplicate_name = "Another active team already has this name.";
-    let duplicate_id = "Another team already has this external ID.";
+    let duplicate_name = mark!("Another active team already has this name.");
+    let duplicate_id = mark!("Another team already has this external ID.");
     result
         .on_unique_violation("team_account_id_name_folded_key", "/name", duplicate_name)
         .on_unique_violation("team_account_id_external_id_key", "/external_id", duplicate_id)

@@ -76,9 +76,9 @@ struct Checkout {
 }
 
 async fn done() -> Result<Response> {
-    page::html(StatusCode::OK, &Checkout { frame: Frame::plain("Thank you"), paid: true })
+    page::html(StatusCode::OK, &Checkout { frame: Frame::plain(t!("Thank you")), paid: true })
 }
 
 async fn back() -> Result<Response> {
-    page::html(StatusCode::OK, &Checkout { frame: Frame::plain("Not paid yet"), paid: false })
+    page::html(StatusCode::OK, &Checkout { frame: Frame::plain(t!("Not paid yet")), paid: false })
 }

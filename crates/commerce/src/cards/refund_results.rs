@@ -10,7 +10,7 @@ use crate::money::payment::{self, Payment, Refund, RefundLines, RefundRequest, R
 use crate::prelude::*;
 use crate::shop::refunding;
 
-const EXTERNAL_REFUND_REASON: &str = "Refunded at the payment provider.";
+const EXTERNAL_REFUND_REASON: &str = mark!("Refunded at the payment provider.");
 
 /// Records the outcome of a refund. The amount of a failed refund counts as paid again, once, and the admins get an
 /// email. Returns whether the status has changed.

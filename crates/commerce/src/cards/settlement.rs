@@ -102,7 +102,7 @@ fn record_and_refund(tx: &Tx<'_>, checkout: &Checkout, provider_id: String) -> R
     let (amount, reference) = (checkout.amount, payment.id.to_string());
     let amounts = [(Book::Card, amount), (Book::Credit, -amount)];
     ledger::post(tx, Movement::Payment, &context, Some(reference), &amounts)?;
-    let reason = Some("Paid after the order could no longer be paid.".to_owned());
+    let reason = Some(mark!("Paid after the order could no longer be paid.").to_owned());
     let request = RefundRequest { amount, method: None, reason, lines: RefundLines::default() };
     refund_results::refund_unmatched(tx, &payment, request)?;
     Ok(payment.id)

@@ -202,11 +202,11 @@ pub fn waive(
     let before = expected.check(due::find_managed(tx, access, id))?;
     let open = before.due.balance();
     if open == 0 {
-        let refusal = match before.due.status {
+        let detail = match before.due.status {
             Status::Waived => "This due is already waived.",
             _ => "This due is fully paid. Refund a payment instead.",
         };
-        return Err(Error::invalid_state(refusal));
+        return Err(Error::invalid_state(detail));
     }
     let waived = before.due.waived + open;
     let due = Due { waived, waive_reason: Some(new.reason), ..before.due.clone() };

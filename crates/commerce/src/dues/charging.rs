@@ -16,7 +16,7 @@ use crate::teams::team::{self, Team};
 
 /// Maximum number of members in one charge.
 pub const MAX_MEMBERS: usize = 5_000;
-const SIBLING_DISCOUNT_REASON: &str = "Sibling discount";
+pub const SIBLING_DISCOUNT_REASON: &str = mark!("Sibling discount");
 
 /// A discount on the charged amount.
 #[input(check = charges::check_discount)]

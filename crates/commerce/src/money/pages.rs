@@ -12,7 +12,6 @@ use crate::prelude::*;
 use crate::web::form::{Choice, Field, FilledForm};
 use crate::web::page;
 use crate::web::prelude::*;
-use crate::web::sentence::fill;
 
 const PATH: &str = "/admin/settings/payments";
 /// Units for the expiry of unpaid orders: value and length in minutes.
@@ -52,7 +51,7 @@ const FIELDS: &[Field] = &[
         .attributes("inputmode=numeric")
         .page_only(),
 ];
-const INVALID_HOLD: &str = "Enter a whole number, at most one year, or leave it empty.";
+const INVALID_HOLD: &str = mark!("Enter a whole number, at most one year, or leave it empty.");
 
 /// `/admin/settings/payments`.
 pub fn router() -> Router<App> {
@@ -87,7 +86,7 @@ fn to_change(form: &mut FilledForm) -> Option<PaymentSettingsChange> {
     if let Some((count, (_, length))) = body["unpaid_order_ttl_minutes"].as_i64().zip(unit) {
         let minutes = count.saturating_mul(*length);
         if minutes > MAX_HOLD_MINUTES {
-            form.faults.add("hold", INVALID_HOLD);
+            form.faults.add("hold", t!(INVALID_HOLD));
         }
         body["unpaid_order_ttl_minutes"] = json!(minutes.min(MAX_HOLD_MINUTES));
     }
@@ -96,8 +95,7 @@ fn to_change(form: &mut FilledForm) -> Option<PaymentSettingsChange> {
     let after = parse_days("after", form);
     let all: BTreeSet<_> = before.chain(on_day).chain(after).collect();
     if all.len() > MAX_REMINDERS {
-        let max = MAX_REMINDERS.to_string();
-        form.faults.add("after", fill("Choose at most {max} reminders.", &[("max", &max)]));
+        form.faults.add("after", t!("Choose at most {max} reminders.", max = MAX_REMINDERS));
     }
     body["reminder_days"] = json!(all);
     form.finish(body)
@@ -110,9 +108,9 @@ fn parse_days(name: &str, form: &mut FilledForm) -> Vec<i64> {
         .map(|word| word.parse().ok().filter(|day| (1..=MAX_REMINDER_OFFSET_DAYS).contains(day)))
         .collect();
     if parsed.is_none() {
-        let max = MAX_REMINDER_OFFSET_DAYS.to_string();
-        let text = "Enter days from 1 to {max}, separated by commas, such as 7, 1.";
-        form.faults.add(name, fill(text, &[("max", &max)]));
+        let max = MAX_REMINDER_OFFSET_DAYS;
+        let error = t!("Enter days from 1 to {max}, separated by commas, such as 7, 1.", max);
+        form.faults.add(name, error);
     }
     parsed.unwrap_or_default()
 }
@@ -133,9 +131,9 @@ struct MoneyPage {
 
 fn render(visitor: &Visitor<MoneyManage>, form: FilledForm) -> PageResult {
     let app = visitor.app();
-    let saved = visitor.guest.done_flash(&[("saved", "The settings were saved.")]);
+    let saved = visitor.guest.done_flash(&[("saved", mark!("The settings were saved."))]);
     let page = MoneyPage {
-        frame: visitor.frame("Payment settings", Section::Settings).flash(saved),
+        frame: visitor.frame(t!("Payment settings"), Section::Settings).flash(saved),
         form,
         cards_enabled: app.cards.is_some(),
         webhook_configured: app.cards.as_ref().is_some_and(|cards| cards.webhook_secret.is_some()),

@@ -249,7 +249,7 @@ pub fn search(db: &Reader<'_>, name: &str, limit: i64) -> Result<Vec<Candidate>>
     let candidate = |(id, first, last): (PersonId, String, Option<String>)| {
         let mine = |(person, _): &&(PersonId, String)| *person == id;
         let own = own.iter().filter(mine).map(|(_, team)| team.clone());
-        let others = as_guardian.iter().filter(mine).map(|(_, team)| format!("{team} (guardian)"));
+        let others = as_guardian.iter().filter(mine).map(|(_, team)| t!("{team} (guardian)", team));
         let name = last.map_or(first.clone(), |last| format!("{first} {last}"));
         Candidate { person_id: id, name, teams: own.chain(others).collect() }
     };

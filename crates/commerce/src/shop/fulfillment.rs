@@ -63,7 +63,8 @@ pub fn fulfill(
     match request.lines {
         None => lines.iter_mut().for_each(|line| line.fulfilled += line.unfulfilled()),
         Some(parts) => {
-            let too_many = "This is more than what is left to pick up. Enter a smaller quantity.";
+            let too_many =
+                mark!("This is more than what is left to pick up. Enter a smaller quantity.");
             for (index, part) in resolve_lines(&before, &parts, too_many, order::Line::unfulfilled)?
             {
                 lines[index].fulfilled += part.quantity;

@@ -352,7 +352,8 @@ fn check_eligibility(
     let memberships = TeamMemberships::load(db, buyer)?;
     for line in lines.iter().filter(|line| !memberships.may_buy(line.product)) {
         let pointer = format!("/lines/{}/product_id", line.position);
-        let detail = format!("{} is not available to this buyer.", line.product.name);
+        let product = &line.product.name;
+        let detail = message!("{product} is not available to this buyer.", product);
         violations.conflict(pointer, "not_for_buyer", detail);
     }
     Ok(())

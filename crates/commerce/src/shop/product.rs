@@ -14,8 +14,9 @@ use crate::signals::Subject;
 use crate::teams::team;
 
 /// The error for a product with its own stock and with variants.
-pub const WITH_VARIANTS: &str =
-    "A product with variants has no stock of its own. Set the stock of each variant instead.";
+pub const WITH_VARIANTS: &str = mark!(
+    "A product with variants has no stock of its own. Set the stock of each variant instead."
+);
 
 string_enum! {
     /// The status of a product.

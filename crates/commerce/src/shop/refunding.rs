@@ -216,7 +216,7 @@ fn plan_lines(
     parts: &[LineQuantity],
     restock: bool,
 ) -> Result<RefundPlan> {
-    let too_many = "This is more than what can be returned. Enter a smaller quantity.";
+    let too_many = mark!("This is more than what can be returned. Enter a smaller quantity.");
     let returned =
         fulfillment::resolve_lines(order, parts, too_many, |line| line.quantity - line.returned)?;
     let (mut plan, mut tax) = (RefundPlan::for_amount(order, 0), 0);

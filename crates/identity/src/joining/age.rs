@@ -1,5 +1,6 @@
 //! The minimum age for signing in: under 13, a guardian has to join first.
 
+use crate::i18n::Message;
 use crate::prelude::*;
 use crate::roster::guardian;
 use crate::roster::person::Person;
@@ -15,10 +16,14 @@ pub fn age_of(db: &Reader<'_>, person: &Person) -> Option<i64> {
 }
 
 /// A note about the age of a minor, for the person who decides about the request to join.
-pub fn minor_note(db: &Reader<'_>, person: &Person) -> Option<String> {
+pub fn minor_note(db: &Reader<'_>, person: &Person) -> Option<Message> {
     let age = age_of(db, person)?;
     (age < ADULT_AGE).then(|| {
-        format!("This player is {age} years old. Make sure that a parent knows about this request.")
+        message_n!(
+            "This player is {count} year old. Make sure that a parent knows about this request.",
+            "This player is {count} years old. Make sure that a parent knows about this request.",
+            age
+        )
     })
 }
 

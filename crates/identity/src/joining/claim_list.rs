@@ -5,6 +5,7 @@ use super::claim::OpenClaim;
 use super::claim_policy::{self, Decision, RequestedAccess};
 use super::invitation::Relation;
 use crate::accounts::roster_access::RosterAccess;
+use crate::i18n::Message;
 use crate::prelude::*;
 use crate::roster::person;
 
@@ -15,7 +16,7 @@ pub struct ClaimView {
     /// Name of the person on the roster.
     pub person: Option<String>,
     /// A note for the person who decides, such as the age of a minor.
-    pub minor_note: Option<String>,
+    pub minor_note: Option<Message>,
     /// Whether the viewer may decide the claim.
     pub can_decide: bool,
 }

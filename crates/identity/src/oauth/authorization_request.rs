@@ -104,16 +104,18 @@ pub struct AuthorizationRequest {
 pub fn redirect_target(parameters: &Parameters, app: &App) -> Result<RedirectTarget, &'static str> {
     let requested = parameters
         .text("redirect_uri")
-        .map_err(|_| "The app sent an invalid redirect_uri, or more than one.")?;
+        .map_err(|_| mark!("The app sent an invalid redirect_uri, or more than one."))?;
     let registered = &app.redirect_uris.0;
     let redirect_uri = match (requested, registered.as_slice()) {
         (Some(uri), _) if app.allows_redirect_uri(uri) => uri,
         (Some(_), _) => {
-            return Err("The app sent a redirect_uri that is not registered for it.");
+            return Err(mark!("The app sent a redirect_uri that is not registered for it."));
         }
         (None, [only]) => only,
         (None, _) => {
-            return Err("The app has more than one redirect URI and did not send redirect_uri.");
+            return Err(mark!(
+                "The app has more than one redirect URI and did not send redirect_uri."
+            ));
         }
     };
     // A `state` that was sent more than once or is too long is omitted from the response.

@@ -21,29 +21,32 @@ const RESPONSE_PARAMETERS: [&str; 5] = ["code", "state", "iss", "error", "error_
 /// Why a redirect URI cannot be registered for an app of this kind; `None` if it can.
 pub fn find_problem(uri: &str, kind: Kind) -> Option<&'static str> {
     if uri.len() > MAX_LENGTH {
-        return Some("A redirect URI must have at most 2048 characters.");
+        return Some(mark!("A redirect URI must have at most 2048 characters."));
     }
     if !uri.bytes().all(|b| b.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&b)) {
-        return Some(
-            "A redirect URI must be ASCII, without spaces and without \" < > \\ ^ ` { | }.",
-        );
+        return Some(mark!(
+            "A redirect URI must be ASCII, without spaces and without \" < > \\ ^ ` { | }."
+        ));
     }
     if uri.contains('#') || uri.contains('*') {
-        return Some("A redirect URI must not contain a fragment (#) or a wildcard (*).");
+        return Some(mark!("A redirect URI must not contain a fragment (#) or a wildcard (*)."));
     }
     let Some((scheme, rest)) = uri.split_once(':').filter(|(scheme, _)| is_scheme(scheme)) else {
-        return Some("Enter an absolute URI, such as https://app.example.org/callback.");
+        return Some(mark!("Enter an absolute URI, such as https://app.example.org/callback."));
     };
     if has_response_parameter(uri) {
-        return Some("The query must not contain code, state, iss, error or error_description.");
+        return Some(mark!(
+            "The query must not contain code, state, iss, error or error_description."
+        ));
     }
     match scheme {
         "https" | "http" => find_web_problem(uri, scheme, rest),
-        _ if kind != Kind::Native => Some("Only native apps can use a custom URI scheme."),
-        _ if !scheme.contains('.') => {
-            Some("A custom scheme must be a domain name in reverse, such as org.example.app:/.")
-        }
-        _ => (!rest.starts_with('/')).then_some("A custom scheme must be followed by a slash."),
+        _ if kind != Kind::Native => Some(mark!("Only native apps can use a custom URI scheme.")),
+        _ if !scheme.contains('.') => Some(mark!(
+            "A custom scheme must be a domain name in reverse, such as org.example.app:/."
+        )),
+        _ => (!rest.starts_with('/'))
+            .then_some(mark!("A custom scheme must be followed by a slash.")),
     }
 }
 
@@ -60,20 +63,22 @@ fn has_response_parameter(uri: &str) -> bool {
 
 fn find_web_problem(uri: &str, scheme: &str, rest: &str) -> Option<&'static str> {
     let Some(rest) = rest.strip_prefix("//") else {
-        return Some("Enter an absolute URI, such as https://app.example.org/callback.");
+        return Some(mark!("Enter an absolute URI, such as https://app.example.org/callback."));
     };
     let (host, port, _) = split_authority(rest);
     if host.contains('@') {
-        return Some("A redirect URI must not contain a user name or password.");
+        return Some(mark!("A redirect URI must not contain a user name or password."));
     }
     // The host that users see must be the one that browsers open.
     let parsed = Url::parse(uri).ok().and_then(|url| url.host_str().map(str::to_owned));
     if parsed.as_deref() != Some(host) || port.is_some_and(|port| !is_port(port)) {
-        return Some("Enter the host in lower case and in its normalized form, with a valid port.");
+        return Some(mark!(
+            "Enter the host in lower case and in its normalized form, with a valid port."
+        ));
     }
     let is_loopback = LOOPBACK.contains(&host);
     (scheme == "http" && !is_loopback)
-        .then_some("Use https. Only loopback addresses such as 127.0.0.1 can use http.")
+        .then_some(mark!("Use https. Only loopback addresses such as 127.0.0.1 can use http."))
 }
 
 /// Splits what follows `//` into host, port and the rest.

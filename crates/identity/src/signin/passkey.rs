@@ -67,11 +67,11 @@ pub fn add(tx: &Tx<'_>, user: UserId, name: &str, new: VerifiedCredential) -> Re
         last_used_at: None,
         created_at: tx.now(),
     };
-    let already = "This passkey is already registered.";
+    let detail = "This passkey is already registered.";
     tx.execute(sql!(Passkey::INSERT, " /* any account */"), &passkey.bind()).on_unique_violation(
         "passkey_credential_id_key",
         "",
-        already,
+        detail,
     )?;
     Ok(passkey)
 }
@@ -191,9 +191,9 @@ pub fn default_name(agent: Option<&str>) -> String {
         ("Linux", "Linux"),
     ]);
     match (browser, system) {
-        (Some(browser), Some(system)) => format!("{browser} on {system}"),
+        (Some(browser), Some(system)) => t!("{browser} on {system}", browser, system),
         (Some(name), None) | (None, Some(name)) => name.to_owned(),
-        (None, None) => "Passkey".to_owned(),
+        (None, None) => t!("Passkey").to_owned(),
     }
 }
 

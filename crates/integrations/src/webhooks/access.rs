@@ -78,8 +78,9 @@ fn check_can_manage(db: &Reader<'_>, manager: &Manager, webhook: &Webhook) -> Re
             && own.as_ref().is_none_or(|own| !own.can_see_kind(kind))
     });
     let Some(kind) = hidden else { return Ok(()) };
-    let detail = format!(
-        "You cannot manage this webhook: it receives {kind} notifications, which you are not allowed to read."
+    let detail = message!(
+        "You cannot manage this webhook: it receives {kind} notifications, which you are not allowed to read.",
+        kind
     );
     Err(Error::new(Code::Forbidden, detail))
 }

@@ -153,8 +153,9 @@ pub fn create(tx: &Tx<'_>, context: &EditContext, new: NewWebhook) -> Result<(We
     let (count,): (i64,) =
         tx.one("select count(*) from webhook where account_id = :account", bind! {})?;
     if count >= MAX_WEBHOOKS {
-        let detail = format!(
-            "An account can have at most {MAX_WEBHOOKS} webhooks. Delete one that you no longer need."
+        let detail = message!(
+            "An account can have at most {max} webhooks. Delete one that you no longer need.",
+            max = MAX_WEBHOOKS
         );
         return Err(Error::new(Code::Conflict, detail));
     }

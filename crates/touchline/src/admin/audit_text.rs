@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::audit_labels;
+
 /// Longer values are truncated.
 const MAX_VALUE_CHARS: usize = 300;
 /// Fields that mean nothing to a reader.
@@ -29,39 +31,15 @@ pub struct FieldChange {
 
 /// The label of an action: `api_key.revoked` becomes "API key revoked".
 pub fn action_label(action: &str) -> String {
-    let (object, verb) = action.split_once('.').unwrap_or((action, ""));
-    if let ("webhook", Some(label)) = (object, webhook_action_label(verb)) {
-        return label.to_owned();
-    }
-    let object = match object {
-        "api_key" => "API key",
-        "oauth_app" => "OAuth app",
-        "oauth_grant" => "App access",
-        "oauth_secret" => "App secret",
-        "oauth_consent" => "App consent",
-        "oauth_client" => "App",
-        "oauth_code" => "App code",
-        "oauth_token" => "App token",
-        "rsvp" => "RSVP",
-        "totp" => "Two-step sign-in",
-        other => return capitalize(&replace_underscores(&format!("{other} {verb}"))),
-    };
-    format!("{object} {}", replace_underscores(verb)).trim_end().to_owned()
+    let known = audit_labels::action_label(action).map(str::to_owned);
+    known.unwrap_or_else(|| capitalize(&replace_underscores(&action.replacen('.', " ", 1))))
 }
 
-/// The label of an action on a webhook, in the words of the webhook pages.
-fn webhook_action_label(verb: &str) -> Option<&'static str> {
-    Some(match verb {
-        "created" => "Webhook added",
-        "updated" => "Webhook changed",
-        "enabled" => "Webhook turned on",
-        "disabled" => "Webhook turned off",
-        "tested" => "Webhook tested",
-        "redelivered" => "Delivery resent",
-        "replayed" => "Webhook events replayed",
-        "secret_rotated" => "Webhook secret replaced",
-        _ => return None,
-    })
+/// The label of a field: `age_group` becomes "Age group", and `team_id` "Team".
+fn field_label(name: &str) -> String {
+    let name = name.strip_suffix("_id").unwrap_or(name);
+    let known = audit_labels::field_label(name).map(str::to_owned);
+    known.unwrap_or_else(|| capitalize(&replace_underscores(name)))
 }
 
 /// Formats the details of an entry. `None` means that they were erased.
@@ -97,7 +75,7 @@ fn field_changes(mut json: Map<String, Value>) -> Vec<FieldChange> {
         Some(Value::Object(previous)) if !previous.is_empty() => {
             let current = |name: &String| object.get(name).map_or_else(empty_label, format_value);
             let changed = previous.iter().map(|(name, before)| FieldChange {
-                name: capitalize(&replace_underscores(name)),
+                name: field_label(name),
                 before: Some(format_value(before)),
                 after: current(name),
             });
@@ -106,7 +84,7 @@ fn field_changes(mut json: Map<String, Value>) -> Vec<FieldChange> {
         // A single field, with its previous value in `previous`.
         Some(before) if !before.is_null() && !before.is_object() && object.len() == 1 => {
             let field = |(name, after): (&String, &Value)| FieldChange {
-                name: capitalize(&replace_underscores(name)),
+                name: field_label(name),
                 before: Some(format_value(&before)),
                 after: format_value(after),
             };
@@ -120,7 +98,7 @@ fn field_changes(mut json: Map<String, Value>) -> Vec<FieldChange> {
 fn diff_fields(before: &Map<String, Value>, after: &Map<String, Value>) -> Vec<FieldChange> {
     let changed = before.iter().filter(|(name, value)| after.get(*name) != Some(value));
     let field = |(name, value): (&String, &Value)| FieldChange {
-        name: capitalize(&replace_underscores(name)),
+        name: field_label(name),
         before: Some(format_value(value)),
         after: after.get(name).map_or_else(empty_label, format_value),
     };
@@ -135,7 +113,7 @@ fn list_fields(object: &Map<String, Value>) -> Vec<FieldChange> {
         !empty && !HIDDEN_FIELDS.contains(&name.as_str())
     };
     let field = |(name, value): (&String, &Value)| FieldChange {
-        name: capitalize(&replace_underscores(name)),
+        name: field_label(name),
         before: None,
         after: format_value(value),
     };
@@ -143,14 +121,14 @@ fn list_fields(object: &Map<String, Value>) -> Vec<FieldChange> {
 }
 
 fn empty_label() -> String {
-    "nothing".to_owned()
+    t!("nothing").to_owned()
 }
 
 fn format_value(value: &Value) -> String {
     let text = match value {
         Value::Null => empty_label(),
-        Value::Bool(true) => "yes".to_owned(),
-        Value::Bool(false) => "no".to_owned(),
+        Value::Bool(true) => t!("yes").to_owned(),
+        Value::Bool(false) => t!("no").to_owned(),
         Value::String(text) if text.is_empty() => empty_label(),
         Value::String(text) => text.clone(),
         Value::Array(values) if values.is_empty() => empty_label(),
@@ -176,7 +154,7 @@ fn format_object(fields: &Map<String, Value>) -> String {
     let parts = fields
         .iter()
         .filter(is_visible)
-        .map(|(name, value)| format!("{} {}", replace_underscores(name), format_value(value)));
+        .map(|(name, value)| format!("{}: {}", field_label(name), format_value(value)));
     let text = parts.collect::<Vec<_>>().join("; ");
     if text.is_empty() { empty_label() } else { text }
 }
@@ -222,6 +200,11 @@ mod tests {
         assert_eq!(action_label("webhook.secret_rotated"), "Webhook secret replaced");
         assert_eq!(action_label("webhook.deleted"), "Webhook deleted");
         assert_eq!(action_label("odd"), "Odd");
+        for module in crate::MODULES {
+            for kind in module.notification_kinds {
+                assert!(audit_labels::action_label(kind.name).is_some(), "{}", kind.name);
+            }
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 pub mod apps;
 pub mod audit;
+mod audit_labels;
 pub mod chart;
 pub mod pages;
 pub mod users;

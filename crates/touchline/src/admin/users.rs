@@ -94,7 +94,7 @@ pub fn teams_of(db: &Reader<'_>, users: Vec<UserId>) -> Result<BTreeMap<UserId, 
         bind! { users },
     )?;
     for (user, team, role) in memberships {
-        teams.entry(user).or_default().push(format!("{team} ({role})"));
+        teams.entry(user).or_default().push(team_with_role(&team, role));
     }
     let child_teams: Vec<(UserId, String)> = db.all(
         "select distinct p.user_id, t.name
@@ -108,7 +108,16 @@ pub fn teams_of(db: &Reader<'_>, users: Vec<UserId>) -> Result<BTreeMap<UserId, 
         bind! { users },
     )?;
     for (user, team) in child_teams {
-        teams.entry(user).or_default().push(format!("{team} (parent)"));
+        teams.entry(user).or_default().push(t!("{team} (parent)", team));
     }
     Ok(teams)
+}
+
+fn team_with_role(team: &str, role: TeamRole) -> String {
+    match role {
+        TeamRole::Player => t!("{team} (player)", team),
+        TeamRole::Coach => t!("{team} (coach)", team),
+        TeamRole::Manager => t!("{team} (manager)", team),
+        TeamRole::Staff => t!("{team} (staff)", team),
+    }
 }

@@ -26,7 +26,10 @@ struct DemoPage {
 
 async fn show_demo_offer(visitor: Visitor<Ownership>) -> PageResult {
     check_only_club(&visitor).await?;
-    Ok(page::html(StatusCode::OK, &DemoPage { frame: visitor.guest.frame("Your club is ready") })?)
+    Ok(page::html(
+        StatusCode::OK,
+        &DemoPage { frame: visitor.guest.frame(t!("Your club is ready")) },
+    )?)
 }
 
 /// Checks that the visitor's club is the only one. Otherwise the demo club is not offered.
@@ -66,7 +69,7 @@ async fn require_demo_club(visitor: &Visitor<Ownership>) -> PageResult<()> {
 async fn confirm_removal(visitor: Visitor<Ownership>) -> PageResult {
     require_demo_club(&visitor).await?;
     visitor.require_recent_authentication(REMOVAL)?;
-    let frame = visitor.frame("Remove the demo club?", Section::Settings);
+    let frame = visitor.frame(t!("Remove the demo club?"), Section::Settings);
     let command = "<code>touchline seed demo</code>".to_owned();
     ConfirmPage::new(frame, "Remove demo club", "/admin/settings")
         .lead("This deletes the demo club and everything in it.")

@@ -407,7 +407,7 @@ both! {
         let webhook_finding = async || {
             let findings = doctor::run_checks(w.db(), &w.node.app.config, w.node.app.clock.now()).await;
             let finding = findings.into_iter().find(|finding| finding.check == "webhooks").unwrap();
-            (finding.verdict, finding.detail)
+            (finding.verdict, finding.detail.to_string())
         };
         assert_eq!(webhook_finding().await.0, doctor::CheckStatus::Passed);
         receiver.set_reply(500);

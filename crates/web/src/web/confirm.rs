@@ -1,4 +1,5 @@
-//! The page that asks before an action: what happens, a button, and a way back.
+//! The page that asks before an action: what happens, a button, and a way back. Its texts are translated when it is
+//! shown.
 
 use askama::Template;
 use axum::response::Response;
@@ -57,13 +58,13 @@ impl ConfirmPage {
             lead: None,
             warning: None,
             effects: Vec::new(),
-            heading: "What happens next",
+            heading: mark!("What happens next"),
             button,
             is_dangerous: true,
             back: back.into(),
-            back_label: "Cancel",
+            back_label: mark!("Cancel"),
             form: FilledForm::empty(&[]),
-            rejection: "Nothing was changed",
+            rejection: mark!("Nothing was changed"),
         }
     }
 

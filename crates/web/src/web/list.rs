@@ -9,6 +9,7 @@ use askama::filters::HtmlSafe;
 use kit::{Timestamp, Zone};
 
 pub use self::filter_bar::FilterBar;
+use super::sentence::Label;
 pub use crate::columns::{Cell, Column, ToCell};
 
 /// The current time, and the zone in which times are shown.
@@ -20,7 +21,7 @@ pub type Times = (Timestamp, Zone);
 #[must_use]
 pub struct List {
     caption: String,
-    /// The label of each column, and whether it is a column of numbers.
+    /// The translated label of each column, and whether it is a column of numbers.
     columns: Vec<(&'static str, bool)>,
     /// The cells as HTML.
     rows: Vec<Vec<String>>,
@@ -33,7 +34,7 @@ impl HtmlSafe for List {}
 impl List {
     /// A table of these rows.
     pub fn new<Row>(
-        caption: impl Into<String>,
+        caption: impl Label,
         columns: &[Column<Row>],
         rows: &[Row],
         times: &Times,
@@ -46,9 +47,9 @@ impl List {
                 .collect()
         };
         Self {
-            caption: caption.into(),
+            caption: caption.shown(),
             rows: rows.iter().map(cells).collect(),
-            columns: shown.map(|(label, is_number, _)| (label, is_number)).collect(),
+            columns: shown.map(|(label, is_number, _)| (t!(label), is_number)).collect(),
             next: String::new(),
             filters: FilterBar::default(),
         }

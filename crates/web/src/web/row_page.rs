@@ -3,6 +3,7 @@
 use super::cursor::{self, SortKey};
 use super::form::Form;
 use super::list::{Column, List, Times};
+use super::sentence::Label;
 use super::visitor::Visitor;
 use crate::accounts::permissions::Permission;
 use crate::prelude::*;
@@ -101,7 +102,7 @@ where
 
 impl<T> RowPage<T> {
     /// A table of the rows with a link to the next page.
-    pub fn list(self, caption: &str, columns: &[Column<T>], times: &Times) -> List {
+    pub fn list(self, caption: impl Label, columns: &[Column<T>], times: &Times) -> List {
         List::new(caption, columns, &self.rows, times).next(self.next)
     }
 }

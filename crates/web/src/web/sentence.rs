@@ -1,45 +1,72 @@
-//! Sentences with named placeholders, such as `{name}`. The text is a literal, which is the key of its translation.
+//! Texts with named placeholders, such as `{name}`. They are translated when they are shown.
 
-use askama::filters::{Escaper, Html, HtmlSafe};
+use std::fmt;
 
-/// Replaces the placeholders of a text.
-pub fn fill(text: &str, words: &[(&str, &str)]) -> String {
-    words
-        .iter()
-        .fold(text.to_owned(), |text, (name, word)| text.replace(&format!("{{{name}}}"), word))
+use askama::filters::HtmlSafe;
+
+use crate::i18n::{Html, Message, ToValue, Value};
+
+/// A text in the reader's language, with its placeholders replaced.
+pub fn fill(text: &'static str, words: &[(&'static str, &str)]) -> String {
+    let message = Message::from(text);
+    words.iter().fold(message, |message, &(name, word)| message.with(name, word)).to_string()
+}
+
+/// The label of a list or an option. A literal is translated; a `String` is shown as it is, such as a name.
+pub trait Label {
+    fn shown(self) -> String;
+}
+
+impl Label for &'static str {
+    fn shown(self) -> String {
+        t!(self).to_owned()
+    }
+}
+
+impl Label for String {
+    fn shown(self) -> String {
+        self
+    }
+}
+
+impl Label for &String {
+    fn shown(self) -> String {
+        self.clone()
+    }
 }
 
 /// A sentence of a page, in HTML.
 #[derive(Debug, Clone)]
-pub struct Sentence {
-    text: &'static str,
-    /// The HTML of each placeholder.
-    words: Vec<(&'static str, String)>,
-}
+pub struct Sentence(Message);
 
 impl Sentence {
     pub fn new(text: &'static str) -> Self {
-        Self { text, words: Vec::new() }
+        Self(text.into())
     }
 
     /// A name that somebody entered.
     pub fn name(self, placeholder: &'static str, name: &str) -> Self {
-        self.html(placeholder, format!("<bdi>{}</bdi>", escape(name)))
+        let name = Message::from("<bdi>{name}</bdi>").with("name", name);
+        self.with(placeholder, &name.to_html())
     }
 
     /// A word, number or amount.
     pub fn word(self, placeholder: &'static str, word: impl ToString) -> Self {
-        self.html(placeholder, escape(&word.to_string()))
+        self.with(placeholder, &word.to_string())
     }
 
     pub fn link(self, placeholder: &'static str, href: &str, text: &str) -> Self {
-        self.html(placeholder, format!("<a href=\"{}\">{}</a>", escape(href), escape(text)))
+        let link = Message::from("<a href=\"{href}\">{text}</a>").with("href", href);
+        self.with(placeholder, &link.with("text", text).to_html())
     }
 
     /// HTML, such as a `<time>` element.
-    pub fn html(mut self, placeholder: &'static str, html: String) -> Self {
-        self.words.push((placeholder, html));
-        self
+    pub fn html(self, placeholder: &'static str, html: String) -> Self {
+        self.with(placeholder, &Value::Html(html))
+    }
+
+    fn with(self, placeholder: &'static str, value: &impl ToValue) -> Self {
+        Self(self.0.with(placeholder, value))
     }
 }
 
@@ -49,28 +76,32 @@ impl From<&'static str> for Sentence {
     }
 }
 
-impl std::fmt::Display for Sentence {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut rest = self.text;
-        while let Some((before, after)) = rest.split_once('{') {
-            let (name, after) = after.split_once('}').unwrap_or((after, ""));
-            let word = self.words.iter().find(|(known, _)| *known == name);
-            write!(f, "{}{}", escape(before), word.map_or("", |(_, html)| html))?;
-            rest = after;
-        }
-        f.write_str(&escape(rest))
+/// A text that is already translated.
+impl From<String> for Sentence {
+    fn from(text: String) -> Self {
+        Self::new("{text}").with("text", &text)
+    }
+}
+
+impl From<Message> for Sentence {
+    fn from(text: Message) -> Self {
+        Self::new("{text}").with("text", &text)
+    }
+}
+
+impl From<Html> for Sentence {
+    fn from(text: Html) -> Self {
+        Self::new("{text}").with("text", &text)
+    }
+}
+
+impl fmt::Display for Sentence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.to_html().fmt(f)
     }
 }
 
 impl HtmlSafe for Sentence {}
-
-fn escape(text: &str) -> String {
-    let mut escaped = String::new();
-    match Html.write_escaped_str(&mut escaped, text) {
-        Ok(()) => escaped,
-        Err(_) => String::new(),
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -78,11 +109,12 @@ mod tests {
 
     #[test]
     fn names_are_escaped_and_never_read_as_placeholders() {
-        let sentence = Sentence::new("“{name}” & {count} of {other}.").name("name", "<{count}>");
+        let sentence = Sentence::new("“{name}” and {count} of {other}.").name("name", "<{count}>");
         assert_eq!(
             sentence.word("count", 3).to_string(),
-            "“<bdi>&#60;{count}&#62;</bdi>” &#38; 3 of ."
+            "“<bdi>&#60;{count}&#62;</bdi>” and 3 of {other}."
         );
         assert_eq!(fill("Up to {max}.", &[("max", "5")]), "Up to 5.");
+        assert_eq!(Sentence::from(String::from("{a} < b")).to_string(), "{a} &#60; b");
     }
 }

@@ -67,8 +67,9 @@ struct PreviewPage {
 }
 
 /// Error if the dues have changed since the preview.
-const PREVIEW_OUTDATED: &str =
-    "Something has changed since the preview. Check the fields, then preview the charge again.";
+const PREVIEW_OUTDATED: &str = mark!(
+    "Something has changed since the preview. Check the fields, then preview the charge again."
+);
 
 /// The teams that can be charged.
 fn active_teams(db: &Reader<'_>) -> Result<Vec<(TeamId, String)>> {
@@ -85,7 +86,7 @@ pub(super) async fn new(visitor: Treasurer) -> PageResult<Response> {
         let form = charge_form::empty(team, currency);
         return show_form(&visitor, team, form.options("category", formatting::categories())).await;
     }
-    let frame = visitor.frame("Charge members", Section::Dues);
+    let frame = visitor.frame(t!("Charge members"), Section::Dues);
     render(StatusCode::OK, &TeamPage { frame, teams })
 }
 
@@ -100,7 +101,7 @@ async fn show_form(visitor: &Treasurer, team: TeamId, form: FilledForm) -> PageR
     };
     let (team, members) = visitor.read(load).await?;
     let page = ChargePage {
-        frame: visitor.frame("Charge members", Section::Dues),
+        frame: visitor.frame(t!("Charge members"), Section::Dues),
         team,
         form: form.explained_options("member_ids", members.into_iter().map(choice)),
     };
@@ -114,7 +115,7 @@ fn choice(member: Member) -> (MemberId, String, &'static str) {
         Some(last) => format!("{first} {last}"),
         None => first,
     };
-    (member.id, name, member.role.as_str())
+    (member.id, name, member.role.label())
 }
 
 /// Shows the preview, charges, or returns to the form, depending on the button that was pressed.
@@ -156,7 +157,7 @@ async fn preview(visitor: &Treasurer, input: &FilledForm, new: NewCharge) -> Res
     let sum = |of: fn(&Preview) -> i64| dues.iter().map(of).sum::<i64>();
     let credit = sum(|preview| preview.credit);
     let page = PreviewPage {
-        frame: visitor.frame("Review charge", Section::Dues),
+        frame: visitor.frame(t!("Review charge"), Section::Dues),
         team: dues
             .first()
             .map_or_else(String::new, |preview| names.team(preview.record.due.team_id)),
@@ -188,7 +189,7 @@ fn digest(dues: &[Preview]) -> String {
 
 fn line(Preview { record, credit }: &Preview, names: &DisplayNames) -> Line {
     let due = &record.due;
-    let money = |minor| Money { minor, currency: due.currency }.to_string();
+    let money = |minor| formatting::money(minor, due.currency);
     let or_dash = |minor| if minor == 0 { "–".to_owned() } else { money(minor) };
     Line {
         person: names.person(due.person_id),

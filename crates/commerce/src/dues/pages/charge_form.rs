@@ -110,7 +110,7 @@ pub(super) fn to_charge(form: &mut FilledForm) -> Option<NewCharge> {
     let mut body = form.body();
     let mut ids = form.all("member_ids").into_iter();
     if ids.any(|id| id.parse::<MemberId>().is_err()) {
-        let error = "One of the selected members is not on the team. Select again.";
+        let error = t!("One of the selected members is not on the team. Select again.");
         form.faults.add("member_ids", error);
     }
     body["all"] = json!(form.text("who") == "all");

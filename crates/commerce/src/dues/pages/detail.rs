@@ -16,11 +16,11 @@ use crate::web::prelude::*;
 
 /// Confirmation messages, by the `done` parameter.
 const DONE: [(&str, &str); 5] = [
-    ("paid", "Payment recorded."),
-    ("refunded", "Refund recorded."),
-    ("waived", "Open balance waived."),
-    ("saved", "Changes saved."),
-    ("before", "You already submitted this form. Nothing was recorded twice."),
+    ("paid", mark!("Payment recorded.")),
+    ("refunded", mark!("Refund recorded.")),
+    ("waived", mark!("Open balance waived.")),
+    ("saved", mark!("Changes saved.")),
+    ("before", mark!("You already submitted this form. Nothing was recorded twice.")),
 ];
 
 /// A row of the payments table.
@@ -45,9 +45,9 @@ impl PaymentRow {
         let has_status = |refund: &Refund, status| refund.status == status;
         let refund_status =
             if refunds.clone().any(|refund| has_status(refund, RefundStatus::Failed)) {
-                "The refund to the card failed. Refund the money in another way."
+                t!("The refund to the card failed. Refund the money in another way.")
             } else if refunds.any(|refund| has_status(refund, RefundStatus::Pending)) {
-                "Refund to the card pending."
+                t!("Refund to the card pending.")
             } else {
                 ""
             };
@@ -55,7 +55,7 @@ impl PaymentRow {
             id: payment.id,
             at: payment.paid_at,
             amount: money(payment.amount),
-            method: method_label(payment.method),
+            method: t!(method_label(payment.method)),
             reference: payment.reference.clone(),
             overpaid: some(payment.overpaid),
             refunded: some(payment.refunded),
@@ -206,7 +206,7 @@ pub(super) async fn one(
         credit: (credit > 0).then(|| money(credit)),
         parts: formatting::installment_rows(&due),
         payments,
-        history: List::new("History", HISTORY, &history, &times),
+        history: List::new(t!("History"), HISTORY, &history, &times),
         reminded,
         zone: times.1,
         now: times.0,
@@ -222,7 +222,9 @@ fn flash(visitor: &Treasurer) -> Option<Flash> {
         "reminded" => {
             Some(super::remind::confirmation(visitor, 1, query.text("emails").parse().ok()?))
         }
-        "lately" => Some(Flash::failure("A reminder for this due was sent within the last hour.")),
+        "lately" => {
+            Some(Flash::failure(t!("A reminder for this due was sent within the last hour.")))
+        }
         _ => visitor.guest.done_flash(&DONE),
     }
 }

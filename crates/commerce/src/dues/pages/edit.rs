@@ -10,7 +10,6 @@ use crate::prelude::*;
 use crate::roster::{guardian, person};
 use crate::web::form::{Field, FilledForm};
 use crate::web::prelude::*;
-use crate::web::sentence::fill;
 
 const FIELDS: &[Field] = &[
     Field::line("title", "Title", MAX_TITLE_LENGTH).required("Enter a title."),
@@ -54,11 +53,11 @@ fn fill_form(data: &PageData, submitted: Option<&Form>) -> FilledForm {
         0 => String::new(),
         discount => {
             let discount = formatting::money(discount, due.currency);
-            fill("The discount of {discount} stays unchanged.", &[("discount", &discount)])
+            t!("The discount of {discount} stays unchanged.", discount)
         }
     };
     let is_single = due.installments.len() == 1;
-    let plan = "If you change only the amount, all installments change in proportion.";
+    let plan = t!("If you change only the amount, all installments change in proportion.");
     form.currency(due.currency)
         .word("discount", discount)
         .word("plan", if is_single { "" } else { plan })
@@ -99,7 +98,7 @@ struct EditPage {
 fn show_form(visitor: &Treasurer, data: PageData, form: FilledForm) -> PageResult<Response> {
     let PageData { due, person, payers } = data;
     let page = EditPage {
-        frame: visitor.frame("Edit due", Section::Dues),
+        frame: visitor.frame(t!("Edit due"), Section::Dues),
         path: detail_path(due.id),
         person,
         editable: due.status == Status::Open,

@@ -40,7 +40,7 @@ struct PersonDues {
 
 impl PersonDues {
     fn list(&self, times: &Times) -> List {
-        List::new(format!("Dues of {}", self.name), FAMILY, &self.rows, times)
+        List::new(t!("Dues of {name}", name = self.name), FAMILY, &self.rows, times)
     }
 }
 
@@ -103,10 +103,10 @@ pub(super) async fn list(visitor: Member) -> PageResult<Response> {
     };
     let times = (visitor.app().clock.now(), data.zone.unwrap_or_else(Zone::utc));
     let page = FamilyPage {
-        frame: visitor.frame("Dues", Section::MyDues),
+        frame: visitor.frame(t!("Dues"), Section::MyDues),
         sums: data.sums,
         people: data.people,
-        history: List::new("History", HISTORY, &data.lines, &times),
+        history: List::new(t!("History"), HISTORY, &data.lines, &times),
         teams: data.teams,
         card_payments: visitor.app().cards.is_some(),
         times,
@@ -252,11 +252,14 @@ pub(super) fn load_visible(db: &Reader<'_>, access: &TeamAccess, id: DueId) -> R
 /// The amounts that can be paid by card: the next installment and the open balance.
 fn payable(due: &DueView) -> Vec<(i64, String)> {
     let money = |minor| formatting::money(minor, due.currency);
+    let pay_next =
+        |amount| t!("Pay the next installment ({amount}) by card", amount = money(amount));
+    let pay_all = |amount| t!("Pay {amount} by card", amount = money(amount));
     let next = formatting::next_installment(due)
         .map(|(_, amount)| amount)
         .filter(|amount| *amount < due.balance);
-    let next = next.map(|amount| (amount, format!("Pay the next installment ({})", money(amount))));
-    let all = (due.balance > 0).then(|| (due.balance, format!("Pay {}", money(due.balance))));
+    let next = next.map(|amount| (amount, pay_next(amount)));
+    let all = (due.balance > 0).then(|| (due.balance, pay_all(due.balance)));
     next.into_iter().chain(all).collect()
 }
 

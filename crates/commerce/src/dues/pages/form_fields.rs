@@ -4,7 +4,6 @@ use crate::dues::api::charges::FULL_PERCENT_BPS;
 use crate::dues::plan::{MAX_INSTALLMENTS, NewInstallment};
 use crate::error::Error;
 use crate::web::form::{Choice, Field, FilledForm, Rows};
-use crate::web::sentence::fill;
 
 /// The due dates and amounts of a plan.
 pub(super) const INSTALLMENTS: Field = Field::rows(
@@ -21,7 +20,7 @@ pub(super) const INSTALLMENTS: Field = Field::rows(
         min: 4,
         max: MAX_INSTALLMENTS,
         empty: 2,
-        error: "Installment {row}: {error}",
+        error: mark!("Installment {row}: {error}"),
         class: "pair level rows",
         row_class: "",
     },
@@ -58,8 +57,11 @@ pub(super) fn add_error(
             ("/installments", "wrong_sum", Some(currency)) => {
                 let sum = installments.unwrap_or_default().iter().map(|part| part.amount).sum();
                 let sum = super::formatting::money(sum, currency);
-                let text = "The installments add up to {sum}. They must add up to the amount less the discount.";
-                form.faults.add("installments", fill(text, &[("sum", &sum)]));
+                let text = t!(
+                    "The installments add up to {sum}. They must add up to the amount less the discount.",
+                    sum
+                );
+                form.faults.add("installments", text);
             }
             ("/all", ..) => form.faults.add("member_ids", fault.detail.clone()),
             _ => form.add_fault(fault),

@@ -2,38 +2,39 @@
 
 use std::collections::BTreeMap;
 
+use crate::dues::charging::SIBLING_DISCOUNT_REASON;
 use crate::dues::due::{Category, DueView, LateFee, Status};
 use crate::dues::statement;
+use crate::i18n::{Locale, format};
 use crate::money::ledger::Movement;
 use crate::names::Names;
 use crate::prelude::*;
 use crate::web::form::format_percent;
 use crate::web::list::Cell;
-use crate::web::sentence::fill;
 
 /// Labels of the categories.
 const CATEGORIES: [(Category, &str); 6] = [
-    (Category::Dues, "Dues"),
-    (Category::Fee, "Fee"),
-    (Category::Tournament, "Tournament"),
-    (Category::Uniform, "Uniform"),
-    (Category::Travel, "Travel"),
-    (Category::Other, "Other"),
+    (Category::Dues, mark!("Dues")),
+    (Category::Fee, mark!("Fee")),
+    (Category::Tournament, mark!("Tournament")),
+    (Category::Uniform, mark!("Uniform")),
+    (Category::Travel, mark!("Travel")),
+    (Category::Other, mark!("Other")),
 ];
 
 /// The categories with their labels, for a select field.
 pub(super) fn categories() -> Vec<(&'static str, &'static str)> {
-    CATEGORIES.iter().map(|(category, words)| (category.as_str(), *words)).collect()
+    CATEGORIES.iter().map(|(category, words)| (category.as_str(), t!(*words))).collect()
 }
 
 /// The label of a category.
 pub(super) fn category(of: Category) -> &'static str {
-    CATEGORIES.iter().find(|(known, _)| *known == of).map_or("", |(_, words)| *words)
+    CATEGORIES.iter().find(|(known, _)| *known == of).map_or("", |(_, words)| t!(*words))
 }
 
 /// An amount with its currency.
 pub(super) fn money(minor: i64, currency: Currency) -> String {
-    Money { minor, currency }.to_string()
+    format::money(Locale::current_or_english(), Money { minor, currency })
 }
 
 /// A late fee.
@@ -41,10 +42,20 @@ pub(super) fn late_fee(fee: &LateFee, currency: Currency) -> Option<String> {
     match (fee.amount, fee.percent_bps) {
         (Some(amount), _) => Some(money(amount, currency)),
         (None, Some(points)) => {
-            Some(fill("{percent}% of the overdue amount", &[("percent", &format_percent(points))]))
+            Some(t!("{percent}% of the overdue amount", percent = format_percent(points)))
         }
         (None, None) => None,
     }
+}
+
+/// The reason of a discount. Only the part that was not entered by a person is translated.
+pub(super) fn discount_reason(due: &DueView) -> Option<String> {
+    let reason = due.discount_reason.as_deref()?;
+    let entered = reason.strip_suffix(SIBLING_DISCOUNT_REASON);
+    Some(match entered.filter(|entered| entered.is_empty() || entered.ends_with("; ")) {
+        Some(entered) => format!("{entered}{}", t!(SIBLING_DISCOUNT_REASON)),
+        None => reason.to_owned(),
+    })
 }
 
 /// An amount without the currency.
@@ -65,24 +76,24 @@ pub(super) fn signed(minor: i64, currency: Currency) -> Cell<'static> {
 /// The status of a due: kind and label of a badge.
 pub(super) fn state(due: &DueView) -> (&'static str, &'static str) {
     match due.status {
-        Status::Paid => ("good", "Paid"),
-        Status::Waived => ("", "Waived"),
-        _ if due.overdue => ("bad", "Overdue"),
-        Status::PartiallyPaid => ("warn", "Partially paid"),
-        Status::Open => ("info", "Open"),
+        Status::Paid => ("good", t!("Paid")),
+        Status::Waived => ("", t!("Waived")),
+        _ if due.overdue => ("bad", t!("Overdue")),
+        Status::PartiallyPaid => ("warn", t!("Partially paid")),
+        Status::Open => ("info", t!("Open", "status")),
     }
 }
 
 /// The label of a ledger movement.
 pub(super) fn movement(of: Movement) -> &'static str {
     match of {
-        Movement::Charge => "Charged",
-        Movement::Correction => "Changed",
-        Movement::LateFee => "Late fee added",
-        Movement::Waiver => "Waived",
-        Movement::Payment => "Paid",
-        Movement::CreditApplied => "Paid from credit",
-        Movement::Refund => "Refunded",
+        Movement::Charge => t!("Charged"),
+        Movement::Correction => t!("Changed"),
+        Movement::LateFee => t!("Late fee added"),
+        Movement::Waiver => t!("Waived"),
+        Movement::Payment => t!("Paid"),
+        Movement::CreditApplied => t!("Paid from credit"),
+        Movement::Refund => t!("Refunded"),
     }
 }
 
@@ -132,11 +143,11 @@ pub(super) fn installment_rows(due: &DueView) -> Vec<InstallmentRow> {
         amount: money(part.amount, due.currency),
         paid: money(part.paid, due.currency),
         state: match part {
-            part if part.paid == part.amount => ("good", "Paid"),
-            _ if is_closed => ("", "Waived"),
-            part if part.overdue => ("bad", "Overdue"),
-            part if part.paid > 0 => ("warn", "Partially paid"),
-            _ => ("info", "Open"),
+            part if part.paid == part.amount => ("good", t!("Paid")),
+            _ if is_closed => ("", t!("Waived")),
+            part if part.overdue => ("bad", t!("Overdue")),
+            part if part.paid > 0 => ("warn", t!("Partially paid")),
+            _ => ("info", t!("Open", "status")),
         },
     };
     due.installments.iter().map(row).collect()

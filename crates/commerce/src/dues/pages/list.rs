@@ -14,18 +14,18 @@ use crate::web::prelude::*;
 const MAX_TEAMS: i64 = 200;
 /// Confirmation messages, by the `done` parameter.
 const DONE: [(&str, &str); 2] = [
-    ("charged", "The members were charged."),
-    ("before", "You already submitted this form. Nobody was charged twice."),
+    ("charged", mark!("The members were charged.")),
+    ("before", mark!("You already submitted this form. Nobody was charged twice.")),
 ];
 /// Options of the status filter.
 const STATES: [(&str, &str); 7] = [
-    (UNPAID, "Unpaid or partially paid"),
-    ("overdue", "Overdue"),
-    ("open", "Open (nothing paid yet)"),
-    ("partially_paid", "Partially paid"),
-    ("paid", "Paid"),
-    ("waived", "Waived"),
-    (RECEIVED, "With payments"),
+    (UNPAID, mark!("Unpaid or partially paid")),
+    ("overdue", mark!("Overdue")),
+    ("open", mark!("Open (nothing paid yet)")),
+    ("partially_paid", mark!("Partially paid")),
+    ("paid", mark!("Paid")),
+    ("waived", mark!("Waived")),
+    (RECEIVED, mark!("With payments")),
 ];
 /// Dues with an open balance.
 const UNPAID: &str = "unpaid";
@@ -62,7 +62,8 @@ const OVERDUE_COLUMNS: &[Column<Row>] = &[MEMBER, STATUS, CHARGED, OVERDUE, OPEN
 /// The columns of the dues of a person, for their family.
 pub(super) const FAMILY: &[Column<Row>] = &[
     Column::page("Title", |row| {
-        let payer = row.payer.as_ref().map(|payer| Cell::text("· Payer: ").and(Cell::name(payer)));
+        let label = || Cell::text(format_args!("· {} ", t!("Payer:")));
+        let payer = row.payer.as_ref().map(|payer| label().and(Cell::name(payer)));
         let title = Cell::name(&row.due.title).link(format!("{OWN_DUES_PATH}/{}", row.due.id));
         title.and(Cell::name(&row.team).and_if(payer).about())
     }),
@@ -98,18 +99,17 @@ impl Tiles {
 /// The totals of the list in one currency, as a sentence.
 fn totals_sentence(totals: &DueTotals) -> String {
     let money = |minor| formatting::money(minor, totals.currency);
-    let noun = if totals.dues == 1 { "due" } else { "dues" };
-    let overdue = match totals.overdue {
-        0 => String::new(),
-        overdue => format!(", {} overdue", money(overdue)),
-    };
-    let waived = match totals.charged - totals.paid - totals.outstanding {
-        0 => String::new(),
-        waived => format!(", {} waived", money(waived)),
-    };
-    let (charged, paid, open) =
-        (money(totals.charged), money(totals.paid), money(totals.outstanding));
-    format!("{} {noun}: {charged} charged, {paid} paid{waived}, {open} open{overdue}.", totals.dues)
+    let waived = totals.charged - totals.paid - totals.outstanding;
+    let amounts = [
+        Some(t!("{amount} charged", amount = money(totals.charged))),
+        Some(t!("{amount} paid", amount = money(totals.paid))),
+        (waived != 0).then(|| t!("{amount} waived", amount = money(waived))),
+        Some(t!("{amount} open", amount = money(totals.outstanding))),
+        (totals.overdue != 0).then(|| t!("{amount} overdue", amount = money(totals.overdue))),
+    ];
+    let amounts = amounts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    // Translators: {amounts} is a list such as "€100.00 charged, €20.00 paid, €80.00 open"
+    tn!("{count} due: {amounts}.", "{count} dues: {amounts}.", totals.dues, amounts)
 }
 
 #[derive(Template)]
@@ -147,7 +147,7 @@ fn due_filter(query: &Form) -> DueFilter {
 /// The filters above the list.
 fn filter_bar(query: &Form, teams: &[(TeamId, String)]) -> FilterBar {
     FilterBar::new(query)
-        .select("status", "Status", "All", STATES)
+        .select("status", "Status", "All", STATES.map(|(value, label)| (value, t!(label))))
         .select("team", "Team", "All", teams.iter().map(|(id, name)| (id, name)))
         .select("category", "Category", "All", formatting::categories())
         .input("q", "Name or title", "search")
@@ -214,13 +214,13 @@ pub(super) async fn list(visitor: Treasurer) -> PageResult<Response> {
     let filters = filter_bar(&asked.form, &teams);
     let is_overdue = filters.text("status") == "overdue";
     let columns = if is_overdue { OVERDUE_COLUMNS } else { COLUMNS };
-    let frame = visitor.frame("Dues", Section::Dues);
+    let frame = visitor.frame(t!("Dues"), Section::Dues);
     let page = ListPage {
         frame: frame.flash(flash(&visitor)),
         has_overdue: all.iter().any(|totals| totals.overdue > 0),
         tiles: all.iter().map(|totals| Tiles::new(totals, &filters, all.len())).collect(),
         totals: listed.iter().map(totals_sentence).collect(),
-        list: List::new("Dues", columns, &rows, &visitor.times()).next(next).filters(filters),
+        list: List::new(t!("Dues"), columns, &rows, &visitor.times()).next(next).filters(filters),
         payer,
         teams,
     };

@@ -63,12 +63,12 @@ fn complete(form: FilledForm, data: &PageData) -> FilledForm {
     let due = &data.due;
     let form = form.currency(due.currency);
     let form =
-        form.options("method", MANUAL_METHODS.map(|(method, label)| (method.as_str(), label)));
+        form.options("method", MANUAL_METHODS.map(|(method, label)| (method.as_str(), t!(label))));
     let has_credit = data.credit > 0 && due.balance > 0;
     if !has_credit && form.text("method") != Method::Credit.as_str() {
         return form;
     }
-    let form = form.options("method", [(Method::Credit.as_str(), "Credit")]);
+    let form = form.options("method", [(Method::Credit.as_str(), t!("Credit"))]);
     let text = Sentence::new("{payer} has {amount} credit.")
         .name("payer", &data.names.person(due.payer_id))
         .word("amount", formatting::money(data.credit, due.currency));
@@ -78,7 +78,7 @@ fn complete(form: FilledForm, data: &PageData) -> FilledForm {
 fn show_form(visitor: &Treasurer, data: &PageData, form: FilledForm) -> PageResult<Response> {
     let due = &data.due;
     let page = PayPage {
-        frame: visitor.frame("Record payment", Section::Dues),
+        frame: visitor.frame(t!("Record payment"), Section::Dues),
         path: detail_path(due.id),
         title: due.title.clone(),
         person: data.names.person(due.person_id),
@@ -139,7 +139,7 @@ pub(super) async fn submit(
         Err(error) if is_form_error(&error) => {
             // The form has a date, the service a timestamp.
             if error.faults.iter().any(|fault| fault.pointer == "/paid_at") {
-                form.faults.add("paid_on", "Enter a date between the year 2000 and today.");
+                form.faults.add("paid_on", t!("Enter a date between the year 2000 and today."));
             }
             form.add_error(&error);
             show_form(&visitor, &data, form)

@@ -34,7 +34,7 @@ pub(super) async fn show(
     let family = visitor.roster_access().await?.family_person_ids();
     let own = family.contains(&due.person_id) || family.contains(&due.payer_id);
     let page = ReceiptPage {
-        frame: visitor.frame("Receipt", Section::MyDues),
+        frame: visitor.frame(t!("Receipt"), Section::MyDues),
         back: if visitor.is_admin() && !own {
             format!("{LIST_PATH}/{id}")
         } else {

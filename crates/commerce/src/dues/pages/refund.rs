@@ -13,7 +13,7 @@ use crate::web::confirm::{ConfirmPage, NoticePage};
 use crate::web::form::{Field, FilledForm};
 use crate::web::form_dedup::{Submission, submit_once};
 use crate::web::prelude::*;
-use crate::web::sentence::{Sentence, fill};
+use crate::web::sentence::Sentence;
 
 /// The data of the page.
 struct PageData {
@@ -46,16 +46,16 @@ fn effects(data: &PageData) -> Vec<Sentence> {
     let PageData { due, payment, refundable, .. } = data;
     let money = |minor| formatting::money(minor, due.currency);
     let mut effects = vec![Sentence::new(match payment.method {
-        Method::Credit => "The money stays with the club as the payer’s credit.",
-        _ if payment.provider_id.is_some() => {
+        Method::Credit => mark!("The money stays with the club as the payer’s credit."),
+        _ if payment.provider_id.is_some() => mark!(
             "The money is refunded to the card. This can take a few days. If you choose another method, your club returns the money itself and Touchline only records the refund."
-        }
-        _ => {
+        ),
+        _ => mark!(
             "Your club returns the money itself, for example in cash or by bank transfer. Touchline only records the refund."
-        }
+        ),
     })];
     if refundable.unused_credit > 0 {
-        let text = "{amount} of the payment is unused credit and is refunded first.";
+        let text = mark!("{amount} of the payment is unused credit and is refunded first.");
         effects.push(Sentence::new(text).word("amount", money(refundable.unused_credit)));
     }
     if refundable.applied > 0 {
@@ -73,16 +73,18 @@ fn effects(data: &PageData) -> Vec<Sentence> {
 fn show_form(visitor: &Treasurer, data: &PageData, form: FilledForm) -> PageResult<Response> {
     let PageData { due, payment, payer, refundable, default_method } = data;
     let money = |minor| formatting::money(minor, due.currency);
-    let (frame, back) = (visitor.frame("Refund payment", Section::Dues), detail_path(due.id));
+    let (frame, back) = (visitor.frame(t!("Refund payment"), Section::Dues), detail_path(due.id));
     let lead = Sentence::new("{payer} paid {amount} for {title} ({method}).")
         .name("payer", payer)
         .word("amount", money(payment.amount))
         .name("title", &due.title)
-        .word("method", method_label(payment.method));
+        .word("method", t!(method_label(payment.method)));
     if refundable.total() == 0 {
-        let text = "There is nothing left to refund. The payment was already refunded, or it became credit that was already used.";
-        let text = Sentence::new(text);
-        return NoticePage { frame, lead: Some(lead), text, back, back_label: "Back" }.respond();
+        let text = Sentence::new(
+            "There is nothing left to refund. The payment was already refunded, or it became credit that was already used.",
+        );
+        let back_label = mark!("Back");
+        return NoticePage { frame, lead: Some(lead), text, back, back_label }.respond();
     }
     let form = form.currency(due.currency).word("max", money(refundable.total()));
     let form = form.only_if(default_method.is_some(), "method");
@@ -110,8 +112,7 @@ fn parse(data: &PageData, form: &mut FilledForm) -> Option<NewDueRefund> {
     refund_methods::clear_card(&mut body);
     if body["amount"].as_i64().is_some_and(|amount| amount > data.refundable.total()) {
         let max = formatting::money(data.refundable.total(), data.due.currency);
-        let error = fill("You can refund at most {max} of this payment.", &[("max", &max)]);
-        form.faults.add("amount", error);
+        form.faults.add("amount", t!("You can refund at most {max} of this payment.", max));
     }
     form.finish(body)
 }

@@ -8,32 +8,35 @@ use crate::dues::reminders::{self, RemindRequest};
 use crate::prelude::*;
 use crate::teams::team;
 use crate::web::confirm::{ConfirmPage, NoticePage};
-use crate::web::filters::counted_text;
 use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
 
 /// The confirmation message after sending reminders.
 pub(super) fn confirmation(visitor: &Treasurer, dues: i64, emails: i64) -> Flash {
-    let counted = |count: i64, singular: &str, plural: &str| match count {
-        1 => format!("1 {singular}"),
-        count => format!("{count} {plural}"),
-    };
     match (dues, emails) {
-        (0, _) => Flash::failure(
-            "No reminders were sent. Nothing is overdue, or reminders were sent within the last hour.",
-        ),
-        (_, 0) => {
-            Flash::failure("No reminders were sent. None of these families has an email address.")
-        }
+        (0, _) => Flash::failure(t!(
+            "No reminders were sent. Nothing is overdue, or reminders were sent within the last hour."
+        )),
+        (_, 0) => Flash::failure(t!(
+            "No reminders were sent. None of these families has an email address."
+        )),
         (dues, emails) => {
-            let dues = counted(dues, "due", "dues");
+            let dues = message_n!("{count} due", "{count} dues", dues);
             if visitor.app().direct_mailer.has_server() {
-                let emails = counted(emails, "reminder", "reminders");
-                Flash::success(format!("Sending {emails} for {dues}."))
+                // Translators: {dues} is a number such as "3 dues"
+                Flash::success(tn!(
+                    "Sending {count} reminder for {dues}.",
+                    "Sending {count} reminders for {dues}.",
+                    emails,
+                    dues
+                ))
             } else {
-                let emails = counted(emails, "reminder", "reminders");
-                Flash::failure(format!(
-                    "{emails} for {dues} will be sent when a mail server is set up."
+                // Translators: {dues} is a number such as "3 dues"
+                Flash::failure(tn!(
+                    "{count} reminder for {dues} will be sent when a mail server is set up.",
+                    "{count} reminders for {dues} will be sent when a mail server is set up.",
+                    emails,
+                    dues
                 ))
             }
         }
@@ -43,10 +46,10 @@ pub(super) fn confirmation(visitor: &Treasurer, dues: i64, emails: i64) -> Flash
 pub(super) async fn confirm(visitor: Treasurer) -> PageResult<Response> {
     let overdue = visitor.read(|db: &Reader<'_>| reminders::list_overdue(db)).await?;
     let families: BTreeSet<_> = overdue.iter().map(|due| due.payer_id).collect();
-    let frame = visitor.frame("Send reminders for overdue dues", Section::Dues);
+    let frame = visitor.frame(t!("Send reminders for overdue dues"), Section::Dues);
     if overdue.is_empty() {
         let text = Sentence::new("Nothing is overdue, so there are no reminders to send.");
-        let back_label = "Back to dues";
+        let back_label = mark!("Back to dues");
         let back = LIST_PATH.to_owned();
         return NoticePage { frame, lead: None, text, back, back_label }.respond();
     }
@@ -54,17 +57,21 @@ pub(super) async fn confirm(visitor: Treasurer) -> PageResult<Response> {
         .harmless()
         .heading("What happens when you send reminders");
     if !visitor.app().direct_mailer.has_server() {
-        let text = "Emails are sent as soon as a mail server is set up. For details, see {health}.";
-        let text = Sentence::new(text).link("health", "/admin/health", "Health");
+        let text =
+            mark!("Emails are sent as soon as a mail server is set up. For details, see {health}.");
+        let text = Sentence::new(text).link("health", "/admin/health", t!("Health"));
         page = page.warning("No mail server is set up", text);
     }
-    let dues = counted_text(overdue.len(), "due that is overdue", "dues that are overdue");
-    let families = counted_text(families.len(), "family gets", "families get");
-    page.effect(
-        Sentence::new("{families} an email about {dues}.")
-            .word("families", families)
-            .word("dues", dues),
-    )
+    let dues =
+        message_n!("{count} due that is overdue", "{count} dues that are overdue", overdue.len());
+    // Translators: {dues} is a number such as "3 dues that are overdue"
+    let emails = tn!(
+        "{count} family gets an email about {dues}.",
+        "{count} families get an email about {dues}.",
+        families.len(),
+        dues
+    );
+    page.effect(Sentence::new("{emails}").word("emails", emails))
     .effect("The email goes to the payer. If the payer is a minor or has no email address, it also goes to the guardians who receive messages.")
     .effect("Families that got a reminder within the last hour do not get another one.")
     .respond()

@@ -11,17 +11,17 @@ use crate::web::prelude::*;
 struct Column(&'static str, fn(&Sums) -> i64, bool);
 
 const COLUMNS: [Column; 11] = [
-    Column("Charged", |sums| sums.charged, true),
-    Column("Discount", |sums| sums.discounted, false),
-    Column("Late fees", |sums| sums.late_fees, false),
-    Column("Waived", |sums| sums.waived, false),
-    Column("Paid", |sums| sums.paid, true),
-    Column("Overpaid", |sums| sums.overpaid, false),
-    Column("From credit", |sums| sums.credit_applied, false),
-    Column("Refunded", |sums| sums.refunded, false),
-    Column("Open balance", |sums| sums.outstanding, true),
-    Column("Overdue", |sums| sums.overdue, true),
-    Column("Current credit", |sums| sums.credit, false),
+    Column(mark!("Charged"), |sums| sums.charged, true),
+    Column(mark!("Discount"), |sums| sums.discounted, false),
+    Column(mark!("Late fees"), |sums| sums.late_fees, false),
+    Column(mark!("Waived"), |sums| sums.waived, false),
+    Column(mark!("Paid"), |sums| sums.paid, true),
+    Column(mark!("Overpaid"), |sums| sums.overpaid, false),
+    Column(mark!("From credit"), |sums| sums.credit_applied, false),
+    Column(mark!("Refunded"), |sums| sums.refunded, false),
+    Column(mark!("Open balance"), |sums| sums.outstanding, true),
+    Column(mark!("Overdue"), |sums| sums.overdue, true),
+    Column(mark!("Current credit"), |sums| sums.credit, false),
 ];
 /// The emphasized column.
 const EMPHASIZED: &str = "Open balance";
@@ -61,22 +61,22 @@ impl CurrencyTable {
             name: name.to_owned(),
             cells: cells(&columns, sums, total.currency),
         };
-        let head = |Column(label, ..): &&Column| format!("#{label}");
-        let first_head = std::iter::once("Family".to_owned());
+        let head = |Column(label, ..): &&Column| format!("#{}", t!(*label));
+        let first_head = std::iter::once(t!("Family").to_owned());
         Self {
             currency: total.currency.code().to_owned(),
             heads: first_head.chain(columns.iter().map(head)).collect(),
             rows: families()
                 .map(|family| row(Some(family.payer_id), &family.payer_name, &family.sums))
                 .collect(),
-            sum: row(None, "Total", &total.sums),
+            sum: row(None, t!("Total"), &total.sums),
         }
     }
 }
 
 fn cells(columns: &[&Column], sums: &Sums, currency: Currency) -> Vec<Cell> {
     let cell = |Column(label, of, _): &&Column| Cell {
-        label,
+        label: t!(*label),
         value: formatting::plain(of(sums), currency),
         strong: *label == EMPHASIZED || (*label == "Overdue" && sums.overdue > 0),
     };
@@ -132,6 +132,10 @@ struct CoachesPage {
     view: View,
 }
 
+fn statement_title(team: &Team) -> String {
+    t!("Statement of {team}", team = team.name)
+}
+
 pub(super) async fn of_treasurer(
     visitor: Treasurer,
     PathParams(id): PathParams<TeamId>,
@@ -146,7 +150,7 @@ pub(super) async fn of_treasurer(
         }
         _ => None,
     };
-    let frame = visitor.frame(format!("Statement of {}", team.name), Section::Dues).flash(flash);
+    let frame = visitor.frame(statement_title(&team), Section::Dues).flash(flash);
     render(StatusCode::OK, &TreasurersPage { frame, view: View::new(team, statement, true) })
 }
 
@@ -160,6 +164,6 @@ pub(super) async fn of_coach(
         Ok((team::find(db, id)?, statement::of_team(db, id)?))
     };
     let (team, statement) = visitor.read(load).await?;
-    let frame = visitor.frame(format!("Statement of {}", team.name), Section::MyDues);
+    let frame = visitor.frame(statement_title(&team), Section::MyDues);
     render(StatusCode::OK, &CoachesPage { frame, view: View::new(team, statement, false) })
 }

@@ -27,7 +27,7 @@ fn show_form(
     form: FilledForm,
 ) -> PageResult<Response> {
     let money = |minor| formatting::money(minor, due.currency);
-    let frame = visitor.frame("Waive open balance", Section::Dues);
+    let frame = visitor.frame(t!("Waive open balance"), Section::Dues);
     let lead = Sentence::new("{title}, {person}.");
     let owed = Sentence::new("The family no longer owes {amount}.");
     let mut page = ConfirmPage::new(frame, "Waive", detail_path(due.id))

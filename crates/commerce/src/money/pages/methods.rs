@@ -5,20 +5,21 @@ use std::borrow::Borrow;
 use crate::money::payment::Method;
 
 /// Methods for payments that are recorded manually. Card payments made through this service are recorded automatically.
+/// Translate the labels where they are shown.
 pub const MANUAL_METHODS: [(Method, &str); 4] = [
-    (Method::Cash, "Cash"),
-    (Method::BankTransfer, "Bank transfer"),
-    (Method::Card, "Card (not paid in Touchline)"),
-    (Method::Other, "Other"),
+    (Method::Cash, mark!("Cash")),
+    (Method::BankTransfer, mark!("Bank transfer")),
+    (Method::Card, mark!("Card (not paid in Touchline)")),
+    (Method::Other, mark!("Other")),
 ];
 
-/// The label of a payment method.
+/// The label of a payment method, to be translated.
 pub fn method_label(method: impl Borrow<Method>) -> &'static str {
     match method.borrow() {
-        Method::Cash => "Cash",
-        Method::BankTransfer => "Bank transfer",
-        Method::Card => "Card",
-        Method::Other => "Other",
-        Method::Credit => "Credit",
+        Method::Cash => mark!("Cash"),
+        Method::BankTransfer => mark!("Bank transfer"),
+        Method::Card => mark!("Card"),
+        Method::Other => mark!("Other"),
+        Method::Credit => mark!("Credit"),
     }
 }

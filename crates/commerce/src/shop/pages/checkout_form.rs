@@ -5,6 +5,7 @@ use super::{
     is_form_error, map_faults, money, run_once, seller_name, staff_order, submitted_id, team_names,
 };
 use crate::accounts::permissions::Permission;
+use crate::i18n::{Locale, format};
 use crate::prelude::*;
 use crate::shop::api::discounts::MAX_CODE_LENGTH;
 use crate::shop::api::orders::MAX_NOTE_LENGTH;
@@ -185,7 +186,7 @@ impl CheckoutForm {
             }));
         }
         if self.items.is_empty() {
-            faults.add("", "Enter a quantity for at least one product.");
+            faults.add("", t!("Enter a quantity for at least one product."));
         }
         let optional =
             |text: &str| Some(text.replace("\r\n", "\n")).filter(|text| !text.is_empty());
@@ -281,6 +282,13 @@ struct ReviewPage {
     nonce: String,
 }
 
+impl ReviewPage {
+    fn sum_text(&self) -> String {
+        let locale = Locale::current_or_english();
+        format::list(locale, self.sums.iter().map(|sum| format::money(locale, *sum)))
+    }
+}
+
 /// Handles the form by its `step`: choose the buyer, review the total, change the order, or place it.
 pub(super) async fn handle_form<N: Permission>(
     visitor: &Visitor<N>,
@@ -358,7 +366,7 @@ fn render_review<N: Permission>(
     }
     let totals: Vec<_> = orders.iter().map(|order| order.quote.price.total.to_string()).collect();
     let page = ReviewPage {
-        frame: channel.frame(visitor, "Review your order"),
+        frame: channel.frame(visitor, t!("Review your order")),
         channel,
         orders,
         sums,

@@ -99,7 +99,7 @@ fn show_form(
     form: FilledForm,
     code: Option<Discount>,
 ) -> PageResult<Response> {
-    let title = code.as_ref().map_or("New discount code", |code| &code.code).to_owned();
+    let title = code.as_ref().map_or(t!("New discount code"), |code| &code.code).to_owned();
     let frame = visitor.frame(title, Section::Store);
     render(form.status(), &CodeFormPage { frame, form, code })
 }

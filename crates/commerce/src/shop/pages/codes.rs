@@ -1,6 +1,8 @@
 //! The list of discount codes, and archiving one.
 
-use super::{AdminSubmission, AdminVisitor, money, percent, render, seller_name, team_names};
+use super::{
+    AdminSubmission, AdminVisitor, fill_cells, money, percent, render, seller_name, team_names,
+};
 use crate::accounts::account;
 use crate::prelude::*;
 use crate::shop::discount::{self, Discount, DiscountFilter, Status};
@@ -11,9 +13,9 @@ use crate::web::sentence::Sentence;
 
 /// Messages by the value of `?done=`.
 const DONE: [(&str, &str); 3] = [
-    ("made", "The code was created."),
-    ("saved", "The code was saved."),
-    ("archived", "The code was archived and can no longer be used."),
+    ("made", mark!("The code was created.")),
+    ("saved", mark!("The code was saved.")),
+    ("archived", mark!("The code was archived and can no longer be used.")),
 ];
 
 /// A row of the list: a code, its seller, and the kind and text of its badge.
@@ -26,15 +28,15 @@ struct CodeRow {
 /// Kind and text of the badge of a code.
 fn badge(code: &Discount, now: Timestamp) -> (&'static str, &'static str) {
     if code.status == Status::Archived {
-        ("", "Archived")
+        ("", mark!("Archived"))
     } else if code.valid_from.is_some_and(|from| from > now) {
-        ("info", "Not valid yet")
+        ("info", mark!("Not valid yet"))
     } else if code.valid_until.is_some_and(|until| until <= now) {
-        ("", "Expired")
+        ("", mark!("Expired"))
     } else if code.max_uses.is_some_and(|max| code.use_count >= max) {
-        ("warn", "Limit reached")
+        ("warn", mark!("Limit reached"))
     } else {
-        ("good", "Valid")
+        ("good", mark!("Valid"))
     }
 }
 
@@ -49,19 +51,20 @@ const COLUMNS: &[Column<CodeRow>] = &[
     }),
     Column::page("Products sold by", |row| match row.code.team_id {
         Some(_) => Cell::wide(&row.seller),
-        None => Cell::muted("Any seller"),
+        None => Cell::muted(t!("Any seller")),
     }),
     Column::number("Uses", |CodeRow { code, .. }| match code.max_uses {
-        Some(max) => Cell::text(format_args!("{} of {max}", code.use_count)),
+        Some(max) => Cell::text(t!("{count} of {max}", count = code.use_count, max)),
         None => Cell::text(code.use_count),
     }),
     Column::page("Valid", |CodeRow { code, .. }| {
         let period = match (code.valid_from, code.valid_until) {
-            (None, None) => Cell::muted("Always"),
-            (Some(from), None) => Cell::text("from ").and(Cell::Time(from)),
-            (None, Some(until)) => Cell::text("until ").and(Cell::Time(until)),
+            (None, None) => Cell::muted(t!("Always")),
+            (Some(from), None) => fill_cells(t!("from {time}"), &[("time", Cell::Time(from))]),
+            (None, Some(until)) => fill_cells(t!("until {time}"), &[("time", Cell::Time(until))]),
             (Some(from), Some(until)) => {
-                Cell::Time(from).and(Cell::text(" to ")).and(Cell::Time(until))
+                let times = [("from", Cell::Time(from)), ("until", Cell::Time(until))];
+                fill_cells(t!("{from} to {until}"), &times)
             }
         };
         period.inside("span", "")
@@ -73,7 +76,7 @@ list_page!(CodesPage, "shop/codes.html");
 
 pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
     let asked = ListRequest::from_visitor(&visitor, Order::Desc)?;
-    let choices = [("archived", "Archived"), ("all", "All codes")];
+    let choices = [("archived", t!("Archived")), ("all", t!("All codes"))];
     let filters =
         FilterBar::new(&asked.form).select("state", "Status", "All except archived", choices);
     let status = match filters.text("state") {
@@ -95,8 +98,8 @@ pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
     };
     let (codes, zone) = visitor.read(load).await?;
     let frame =
-        visitor.frame("Discount codes", Section::Store).flash(visitor.guest.done_flash(&DONE));
-    let list = List::new("Discount codes", COLUMNS, &codes, &(now, zone));
+        visitor.frame(t!("Discount codes"), Section::Store).flash(visitor.guest.done_flash(&DONE));
+    let list = List::new(t!("Discount codes"), COLUMNS, &codes, &(now, zone));
     let list = list.next(next).filters(filters);
     render(StatusCode::OK, &CodesPage { frame, list })
 }
@@ -110,7 +113,7 @@ pub(super) async fn ask_archive(
         return Ok(see_other("/admin/store/codes"));
     }
     ConfirmPage::new(
-        visitor.frame("Archive this code?", Section::Store),
+        visitor.frame(t!("Archive this code?"), Section::Store),
         "Archive code",
         format!("/admin/store/codes/{id}"),
     )

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use kit::{Money, Timestamp};
 
-use super::money;
+use super::{money, money_text};
 use crate::money::payment::RefundStatus;
 use crate::shop::order::{self, Order};
 use crate::shop::product::{Product, Status};
@@ -34,16 +34,17 @@ impl ProductRow {
                 Some((min.min(price), max.max(price)))
             })
             .unwrap_or((record.price, record.price));
-        let max_money = money(max, record.currency);
         if min == max {
-            return max_money.to_string();
+            return money_text(max, record.currency);
         }
-        format!("{} to {max_money}", money(min, record.currency).format_amount())
+        let (min, max) = (money(min, record.currency), money(max, record.currency));
+        t!("{min} to {max}", min, max)
     }
 
     /// The stock as text.
     pub(super) fn stock(&self) -> String {
-        total_stock(&self.product).map_or_else(|| "Unlimited".to_owned(), |left| left.to_string())
+        total_stock(&self.product)
+            .map_or_else(|| t!("Unlimited").to_owned(), |left| left.to_string())
     }
 }
 
@@ -58,47 +59,52 @@ fn total_stock(product: &Product) -> Option<i64> {
 fn sale_badge(product: &Product, now: Timestamp) -> (&'static str, &'static str) {
     let record = &product.record;
     if record.status == Status::Archived {
-        ("", "Archived")
+        ("", mark!("Archived"))
     } else if record.on_sale_from.is_some_and(|from| from > now) {
-        ("info", "Not on sale yet")
+        ("info", mark!("Not on sale yet"))
     } else if record.on_sale_until.is_some_and(|until| until <= now) {
-        ("", "Sale ended")
+        ("", mark!("Sale ended"))
     } else if total_stock(product) == Some(0) {
-        ("warn", "Sold out")
+        ("warn", mark!("Sold out"))
     } else {
-        ("good", "On sale")
+        ("good", mark!("On sale"))
     }
 }
 
 /// Kind and text of the badge for an order's status.
 pub(super) fn status_badge(status: order::Status) -> (&'static str, &'static str) {
     match status {
-        order::Status::Placed => ("warn", "Not paid"),
-        order::Status::Paid => ("info", "Paid"),
-        order::Status::Fulfilled => ("good", "Picked up"),
-        order::Status::Cancelled => ("", "Cancelled"),
-        order::Status::PartiallyRefunded => ("info", "Partially refunded"),
-        order::Status::Refunded => ("", "Refunded"),
+        order::Status::Placed => ("warn", mark!("Not paid")),
+        order::Status::Paid => ("info", mark!("Paid")),
+        order::Status::Fulfilled => ("good", mark!("Picked up")),
+        order::Status::Cancelled => ("", mark!("Cancelled")),
+        order::Status::PartiallyRefunded => ("info", mark!("Partially refunded")),
+        order::Status::Refunded => ("", mark!("Refunded")),
     }
 }
 
 /// The options of the status filter.
 pub(super) const STATUS_OPTIONS: [(&str, &str); 6] = [
-    ("placed", "Not paid"),
-    ("paid", "Paid, not picked up"),
-    ("fulfilled", "Picked up"),
-    ("partially_refunded", "Partially refunded"),
-    ("refunded", "Refunded"),
-    ("cancelled", "Cancelled"),
+    ("placed", mark!("Not paid")),
+    ("paid", mark!("Paid, not picked up")),
+    ("fulfilled", mark!("Picked up")),
+    ("partially_refunded", mark!("Partially refunded")),
+    ("refunded", mark!("Refunded")),
+    ("cancelled", mark!("Cancelled")),
 ];
 
 /// Kind and text of the badge for a refund's status.
 pub(super) fn refund_badge(status: impl Borrow<RefundStatus>) -> (&'static str, &'static str) {
     match status.borrow() {
-        RefundStatus::Pending => ("warn", "Pending"),
-        RefundStatus::Succeeded => ("good", "Completed"),
-        RefundStatus::Failed => ("bad", "Failed"),
+        RefundStatus::Pending => ("warn", mark!("Pending")),
+        RefundStatus::Succeeded => ("good", mark!("Completed")),
+        RefundStatus::Failed => ("bad", mark!("Failed")),
     }
+}
+
+/// The reason of a cancellation or refund. The reasons that the service itself records are translated.
+pub(super) fn reason(reason: &str) -> &str {
+    t!(reason)
 }
 
 /// The outstanding amount of an order.

@@ -18,6 +18,7 @@ mod display;
 use std::borrow::Borrow;
 
 use crate::accounts::permissions::{MoneyManage, OrdersPlace, OrdersRead, Permission};
+use crate::i18n::{Locale, format};
 use crate::names::Names;
 use crate::paging;
 use crate::prelude::*;
@@ -26,6 +27,7 @@ use crate::shop::product_listing::{self, ProductFilter};
 use crate::teams::team::{self, Status, TeamFilter};
 use crate::web::form::format_percent;
 use crate::web::form_dedup::{Nonce, Submission, submit_once};
+use crate::web::list::Cell;
 use crate::web::page;
 use crate::web::prelude::*;
 
@@ -101,6 +103,37 @@ pub fn money(minor: impl Borrow<i64>, currency: impl Borrow<Currency>) -> Money 
     Money { minor: *minor.borrow(), currency: *currency.borrow() }
 }
 
+/// An amount in the reader's language.
+pub fn money_text(minor: impl Borrow<i64>, currency: impl Borrow<Currency>) -> String {
+    format::money(Locale::current_or_english(), money(minor, currency))
+}
+
+/// A date with its day of the week, in the reader's language.
+pub fn weekday(day: Day) -> String {
+    format::day_with_weekday(Locale::current_or_english(), day)
+}
+
+/// The heads of a table for `parts::table`: columns of texts, then columns of numbers.
+pub fn heads(texts: &[&str], numbers: &[&str]) -> Vec<String> {
+    let texts = texts.iter().map(|label| (*label).to_owned());
+    texts.chain(numbers.iter().map(|label| format!("#{label}"))).collect()
+}
+
+/// A translated text with a cell in place of each placeholder.
+fn fill_cells<'a>(text: &'static str, cells: &[(&str, Cell<'a>)]) -> Cell<'a> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (name, after) = after.split_once('}').unwrap_or((after, ""));
+        let cell = cells.iter().find(|(known, _)| *known == name);
+        parts.push(Cell::Text(before.into()));
+        parts.extend(cell.map(|(_, cell)| cell.clone()));
+        rest = after;
+    }
+    parts.push(Cell::Text(rest.into()));
+    Cell::Parts(parts)
+}
+
 /// Formats basis points as percent, without the sign.
 pub fn percent(points: impl Borrow<i64>) -> String {
     format_percent(*points.borrow())
@@ -122,7 +155,7 @@ async fn order_path<N: Permission>(visitor: &Visitor<N>, order: &Order) -> Resul
 /// Label of a quantity field: product, variant and the maximum quantity.
 fn quantity_label(line: &Line, count: i64) -> String {
     let variant = line.variant_name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
-    format!("{}{variant}, up to {count}", line.name)
+    t!("{item}, up to {count}", item = format!("{}{variant}", line.name), count)
 }
 
 /// Whether an error can be corrected in the form.
@@ -195,7 +228,7 @@ fn product_options(db: &Reader<'_>, access: &TeamAccess) -> Result<Vec<(ProductI
 /// The name of the selling team, or of the club.
 fn seller_name(names: &Names, team: Option<TeamId>) -> String {
     team.map_or_else(
-        || "Whole club".to_owned(),
+        || t!("Whole club").to_owned(),
         |team| names.get_or_id(&team.to_string()).to_owned(),
     )
 }

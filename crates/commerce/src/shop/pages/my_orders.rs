@@ -22,10 +22,10 @@ use crate::web::sentence::Sentence;
 
 /// Messages by the value of `?done=`.
 const DONE: [(&str, &str); 2] =
-    [("placed", "Your order was placed."), ("cancelled", "The order was cancelled.")];
+    [("placed", mark!("Your order was placed.")), ("cancelled", mark!("The order was cancelled."))];
 
 /// Message on the list after a checkout that placed several orders.
-pub(super) const PLACED: [(&str, &str); 1] = [("placed", "The orders were placed.")];
+pub(super) const PLACED: [(&str, &str); 1] = [("placed", mark!("The orders were placed."))];
 
 #[derive(Template)]
 #[template(path = "shop/my_orders.html")]
@@ -48,10 +48,10 @@ pub(super) async fn list(visitor: OrderVisitor) -> PageResult<Response> {
     };
     let (rows, zone) = visitor.read(load).await?;
     let frame =
-        visitor.frame("My orders", Section::MyOrders).flash(visitor.guest.done_flash(&PLACED));
+        visitor.frame(t!("My orders"), Section::MyOrders).flash(visitor.guest.done_flash(&PLACED));
     let manages = frame.is_admin || !roster_access.managed_team_ids.is_empty();
     let times = (visitor.app().clock.now(), zone);
-    let list = List::new("My orders", FAMILY, &rows, &times).next(next);
+    let list = List::new(t!("My orders"), FAMILY, &rows, &times).next(next);
     render(StatusCode::OK, &MyOrdersPage { frame, list, manages })
 }
 
@@ -91,7 +91,8 @@ pub(super) async fn detail(
     let outstanding = display::outstanding(&order);
     let own = is_family_order(&visitor, &order).await?;
     let cards = visitor.app().cards.clone().filter(|_| own && outstanding.minor > 0);
-    let frame = visitor.frame(format!("Order {}", order.record.number), Section::MyOrders);
+    let title = t!("Order {number}", number = order.record.number.to_string());
+    let frame = visitor.frame(title, Section::MyOrders);
     let page = MyOrderPage {
         frame: frame.flash(visitor.guest.done_flash(&DONE)),
         seller,
@@ -138,7 +139,7 @@ pub(super) async fn ask_cancel(
     if !can_cancel(&order) {
         return Ok(see_other(&format!("/store/orders/{id}")));
     }
-    let frame = visitor.frame("Cancel this order?", Section::MyOrders);
+    let frame = visitor.frame(t!("Cancel this order?"), Section::MyOrders);
     let lead = Sentence::new("Order {number} will be cancelled when you confirm.");
     let lead = lead.word("number", order.record.number);
     orders::cancellation_page(frame, visitor.app(), lead, format!("/store/orders/{id}"))

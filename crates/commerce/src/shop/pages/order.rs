@@ -18,15 +18,15 @@ use crate::shop::settle;
 use crate::web::confirm::ConfirmPage;
 use crate::web::form::{Field, FilledForm, parse_number};
 use crate::web::prelude::*;
-use crate::web::sentence::{Sentence, fill};
+use crate::web::sentence::Sentence;
 
 /// Messages by the value of `?done=`.
 const DONE: [(&str, &str); 5] = [
-    ("placed", "The order was placed."),
-    ("paid", "The payment was recorded."),
-    ("handed", "The items were marked as picked up."),
-    ("cancelled", "The order was cancelled. Its items can be sold again."),
-    ("refunded", "The refund was recorded."),
+    ("placed", mark!("The order was placed.")),
+    ("paid", mark!("The payment was recorded.")),
+    ("handed", mark!("The items were marked as picked up.")),
+    ("cancelled", mark!("The order was cancelled. Its items can be sold again.")),
+    ("refunded", mark!("The refund was recorded.")),
 ];
 const EVERYWHERE: &TeamAccess = &TeamAccess::AllTeams;
 /// Maximum lengths of a reference and of a reason.
@@ -115,33 +115,34 @@ pub(super) fn history(
 ) -> Vec<HistoryEntry> {
     let entry =
         |at, what: &str| HistoryEntry { at, title: what.to_owned(), detail: None, badge: None };
+    let reason = |text: Option<&String>| text.map(|text| display::reason(text).to_owned());
     let record = &order.record;
-    let mut history = vec![entry(record.created_at, "Order placed")];
+    let mut history = vec![entry(record.created_at, t!("Order placed"))];
     for payment in payments {
         let amount = money(payment.amount, payment.currency);
-        let title = format!("{amount} paid ({})", method_label(payment.method));
+        let title =
+            t!("{amount} paid ({method})", amount, method = t!(method_label(payment.method)));
         history.push(HistoryEntry {
             detail: payment.reference.clone(),
             ..entry(payment.paid_at, &title)
         });
     }
     if record.total == 0 {
-        history.extend(record.paid_at.map(|at| entry(at, "Free order, no payment needed")));
+        history.extend(record.paid_at.map(|at| entry(at, t!("Free order, no payment needed"))));
     }
-    history.extend(record.fulfilled_at.map(|at| entry(at, "Everything picked up")));
+    history.extend(record.fulfilled_at.map(|at| entry(at, t!("Everything picked up"))));
     for refund in refunds {
-        let title = format!("{} refunded", money(refund.amount, refund.currency));
+        let title = t!("{amount} refunded", amount = money(refund.amount, refund.currency));
         let badge = Some(display::refund_badge(refund.status));
         history.push(HistoryEntry {
-            detail: refund.reason.clone(),
+            detail: reason(refund.reason.as_ref()),
             badge,
             ..entry(refund.created_at, &title)
         });
     }
-    let cancelled = record.cancelled_at.map(|at| entry(at, "Cancelled"));
-    history.extend(
-        cancelled.map(|entry| HistoryEntry { detail: record.cancel_reason.clone(), ..entry }),
-    );
+    let cancelled = record.cancelled_at.map(|at| entry(at, t!("Cancelled")));
+    let detail = reason(record.cancel_reason.as_ref());
+    history.extend(cancelled.map(|entry| HistoryEntry { detail, ..entry }));
     history.sort_by_key(|entry| entry.at);
     history
 }
@@ -226,7 +227,8 @@ async fn render_order(
     };
     let (order, seller, history, zone) = visitor.read(load).await?;
     let outstanding = display::outstanding(&order);
-    let frame = visitor.frame(format!("Order {}", order.record.number), Section::Orders);
+    let title = t!("Order {number}", number = order.record.number.to_string());
+    let frame = visitor.frame(title, Section::Orders);
     let page = OrderPage {
         frame: frame.flash(visitor.guest.done_flash(&DONE)),
         seller,
@@ -243,7 +245,7 @@ async fn render_order(
 
 /// The payment form, as it was submitted or with the outstanding amount.
 fn payment_form(order: &Order, submitted: Option<&Form>) -> FilledForm {
-    let methods = MANUAL_METHODS.map(|(method, label)| (method.as_str(), label));
+    let methods = MANUAL_METHODS.map(|(method, label)| (method.as_str(), t!(label)));
     let form = match submitted {
         Some(form) => FilledForm::submitted(PAYMENT, form),
         None => FilledForm::empty(PAYMENT)
@@ -276,9 +278,7 @@ pub(super) async fn pay(
     let due = money(order.record.total, order.record.currency);
     let amount = body["amount"].as_i64();
     if amount.is_some_and(|amount| amount != due.minor) {
-        let error =
-            fill("An order must be paid in full: {amount}.", &[("amount", &due.to_string())]);
-        form.faults.add("amount", error);
+        form.faults.add("amount", t!("An order must be paid in full: {amount}.", amount = due));
     }
     let method = body["method"].as_str().and_then(Method::parse);
     if let Some(method) = method.filter(|_| form.faults.is_empty()) {
@@ -306,7 +306,7 @@ pub(super) async fn fulfill(
     let quantities = LineQuantities::read(&form, &order, &mut shown.faults);
     let all = form.text("how") == "all";
     if !all && quantities.lines.is_empty() && shown.faults.is_empty() {
-        shown.faults.add("parts", "Enter a quantity for at least one item.");
+        shown.faults.add("parts", t!("Enter a quantity for at least one item."));
     }
     if all || shown.faults.is_empty() {
         let lines = if all { None } else { Some(quantities.lines.clone()) };
@@ -352,7 +352,7 @@ pub(super) async fn ask_cancel(
     if !can_cancel(&order) {
         return Ok(see_other(&format!("/admin/orders/{id}")));
     }
-    let frame = visitor.frame("Cancel this order?", Section::Orders);
+    let frame = visitor.frame(t!("Cancel this order?"), Section::Orders);
     let lead = Sentence::new("Order {number} for {name} will be cancelled when you confirm.");
     let lead = lead.word("number", order.record.number).name("name", &order.record.buyer_name);
     cancellation_page(frame, visitor.app(), lead, format!("/admin/orders/{id}"))

@@ -2,7 +2,9 @@
 
 use super::display::{self, STATUS_OPTIONS};
 use super::my_orders::PLACED;
-use super::{AdminVisitor, money, product_options, render, seller_name, team_names, team_options};
+use super::{
+    AdminVisitor, fill_cells, money, product_options, render, seller_name, team_names, team_options,
+};
 use crate::paging;
 use crate::prelude::*;
 use crate::shop::listing::{self, OrderFilter, OrderTotals};
@@ -25,13 +27,14 @@ pub(super) fn order_filter(query: &Form) -> OrderFilter {
 /// Describes the filters of a query as text.
 pub(super) fn describe(db: &Reader<'_>, access: &TeamAccess, query: &Form) -> Result<String> {
     let state = STATUS_OPTIONS.iter().find(|(word, _)| *word == query.text("state"));
-    let state = state.map(|(_, label)| format!("“{label}”"));
+    let state = state.map(|(_, label)| format!("“{}”", t!(*label)));
     let search = query.optional("q").map(|q| format!("“{q}”"));
     let filter = order_filter(query);
     let team = team_names(db, std::iter::once(filter.team_id))?;
-    let team = filter.team_id.map(|id| format!("sold by {}", seller_name(&team, Some(id))));
+    let team =
+        filter.team_id.map(|id| t!("sold by {seller}", seller = seller_name(&team, Some(id))));
     let product = filter.product_id.map(|id| product::find(db, access, id)).transpose()?;
-    let product = product.map(|product| format!("containing {}", product.record.name));
+    let product = product.map(|product| t!("containing {product}", product = product.record.name));
     let filters = [state, search, team, product];
     Ok(filters.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
@@ -70,7 +73,10 @@ impl OrderRow {
 }
 
 const NUMBER: Column<OrderRow> = Column::page("Order", |row| {
-    let buyer = Cell::text(" for ").and(Cell::name(row.order.record.buyer_name.clone())).hidden();
+    // Translators: after the number of an order, for screen readers
+    let buyer = t!("for {name}");
+    let buyer = fill_cells(buyer, &[("name", Cell::name(row.order.record.buyer_name.clone()))]);
+    let buyer = Cell::text(" ").and(buyer).hidden();
     row.number_cell(Cell::text(row.order.record.number).and(buyer))
 });
 const ITEMS: Column<OrderRow> =
@@ -88,7 +94,7 @@ const fn buyer(label: &'static str) -> Column<OrderRow> {
 
 const COLUMNS: &[Column<OrderRow>] = &[
     NUMBER,
-    buyer("Buyer"),
+    buyer(mark!("Buyer")),
     ITEMS,
     SELLER,
     TOTAL,
@@ -96,13 +102,14 @@ const COLUMNS: &[Column<OrderRow>] = &[
 ];
 /// The columns of the printed list.
 pub(super) const PRINTED: &[Column<OrderRow>] =
-    &[NUMBER, buyer("Buyer"), ITEMS, SELLER, TOTAL, STATUS_AT];
+    &[NUMBER, buyer(mark!("Buyer")), ITEMS, SELLER, TOTAL, STATUS_AT];
 /// The columns of the list of a family.
 pub(super) const FAMILY: &[Column<OrderRow>] = &[
     Column::page("Order", |row| {
-        row.number_cell(Cell::text(format_args!("Order {}", row.order.record.number)))
+        let number = row.order.record.number.to_string();
+        row.number_cell(Cell::text(t!("Order {number}", number)))
     }),
-    buyer("For"),
+    buyer(mark!("For")),
     ITEMS,
     TOTAL,
     STATUS_AT,
@@ -137,8 +144,9 @@ pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
         .select("state", "Status", "Any", STATUS_OPTIONS)
         .select("product", "Product", "Any", products)
         .select("team", "Sold by", "Any seller", teams);
-    let list = List::new("Orders", COLUMNS, &rows, &visitor.times());
-    let frame = visitor.frame("Orders", Section::Orders).flash(visitor.guest.done_flash(&PLACED));
+    let list = List::new(t!("Orders"), COLUMNS, &rows, &visitor.times());
+    let frame =
+        visitor.frame(t!("Orders"), Section::Orders).flash(visitor.guest.done_flash(&PLACED));
     let print_url = format!("/store/orders/print?{}", asked.filters());
     let list = list.next(next).filters(filters);
     render(StatusCode::OK, &OrdersPage { frame, list, sums, print_url })

@@ -1,7 +1,7 @@
 //! Printable lists: orders, and the pickup list of a product. Coaches can print those of their teams.
 
 use super::orders::{OrderRow, PRINTED, describe, order_filter};
-use super::{render, seller_name, team_names};
+use super::{heads, render, seller_name, team_names};
 use crate::accounts::account;
 use crate::accounts::permissions::OrdersManage;
 use crate::paging;
@@ -61,7 +61,7 @@ struct PrintedOrdersPage {
 
 pub(super) async fn orders(visitor: SellerVisitor) -> PageResult<Response> {
     let (query, access) = (visitor.guest.query()?, managed_access(&visitor).await?);
-    let frame = list_frame(&visitor, "Orders".to_owned(), Section::Orders);
+    let frame = list_frame(&visitor, t!("Orders").to_owned(), Section::Orders);
     let path = if frame.is_admin { "/admin/orders" } else { "/store/orders" };
     let load = move |db: &Reader<'_>| {
         let filter = order_filter(&query);
@@ -73,7 +73,7 @@ pub(super) async fn orders(visitor: SellerVisitor) -> PageResult<Response> {
     };
     let (rows, sums, more, zone, filter_text) = visitor.read(load).await?;
     let times = (visitor.app().clock.now(), zone);
-    let list = List::new("Orders", PRINTED, &rows, &times);
+    let list = List::new(t!("Orders"), PRINTED, &rows, &times);
     let page = PrintedOrdersPage { frame, filter_text, list, sums, more, max: MAX_ORDERS, times };
     render(StatusCode::OK, &page)
 }
@@ -100,6 +100,14 @@ struct PickupListPage {
     now: Timestamp,
 }
 
+impl PickupListPage {
+    /// The heads of the table.
+    fn heads() -> Vec<String> {
+        let first = heads(&[t!("Picked up"), t!("Buyer"), t!("Size or color")], &[t!("Quantity")]);
+        [first, heads(&[t!("Payment"), t!("Order")], &[])].concat()
+    }
+}
+
 pub(super) async fn pickup_list(
     visitor: SellerVisitor,
     PathParams(id): PathParams<ProductId>,
@@ -118,7 +126,7 @@ pub(super) async fn pickup_list(
     let page = PickupListPage {
         frame: list_frame(
             &visitor,
-            format!("Pickup list: {}", product.record.name),
+            t!("Pickup list: {product}", product = product.record.name),
             Section::Store,
         ),
         counts: counts(&rows),

@@ -12,8 +12,10 @@ use crate::web::form::{Choice, Field, FilledForm, Rows};
 use crate::web::prelude::*;
 
 /// The error if the stock has changed since the form was shown.
-const STOCK_CHANGED: &str = "Somebody bought or changed this product while you had it open. The form now shows the current \
-    stock. Check it and save again.";
+const STOCK_CHANGED: &str = mark!(
+    "Somebody bought or changed this product while you had it open. The form now shows the current \
+    stock. Check it and save again."
+);
 
 const FIELDS: &[Field] = &[
     Field::line("name", "Name", 120)
@@ -195,7 +197,7 @@ async fn show_form(
     form: FilledForm,
     product: Option<Product>,
 ) -> PageResult<Response> {
-    let title = product.as_ref().map_or("New product", |p| &p.record.name).to_owned();
+    let title = product.as_ref().map_or(t!("New product"), |p| &p.record.name).to_owned();
     let load = move |db: &Reader<'_>| {
         let names = team_names(db, product.iter().map(|product| product.record.team_id))?;
         let product = product.map(|product| {
@@ -277,7 +279,7 @@ pub(super) async fn save(
         Err(error) if error.code == Code::PreconditionFailed => {
             let product = find_product(&visitor, id).await?;
             form = with_stock(form, &product).version(product.record.version);
-            form.faults.add("", STOCK_CHANGED);
+            form.faults.add("", t!(STOCK_CHANGED));
         }
         result => {
             if form.accept(result)?.is_some() {

@@ -1,7 +1,9 @@
 //! The list of products, and archiving one.
 
 use super::display::ProductRow;
-use super::{AdminSubmission, AdminVisitor, render, seller_name, team_names, team_options};
+use super::{
+    AdminSubmission, AdminVisitor, fill_cells, render, seller_name, team_names, team_options,
+};
 use crate::accounts::account;
 use crate::prelude::*;
 use crate::shop::product::{self, Product, Status};
@@ -13,18 +15,18 @@ use crate::web::sentence::Sentence;
 
 /// Messages by the value of `?done=`.
 const DONE: [(&str, &str); 3] = [
-    ("made", "The product was created."),
-    ("saved", "The product was saved."),
-    ("archived", "The product was archived. Existing orders do not change."),
+    ("made", mark!("The product was created.")),
+    ("saved", mark!("The product was saved.")),
+    ("archived", mark!("The product was archived. Existing orders do not change.")),
 ];
 
 list_page!(ProductsPage, "shop/products.html");
 
 const STATES: [(&str, &str); 4] = [
-    ("on_sale", "On sale now"),
-    ("off_sale", "Not on sale now"),
-    ("archived", "Archived"),
-    ("all", "All products"),
+    ("on_sale", mark!("On sale now")),
+    ("off_sale", mark!("Not on sale now")),
+    ("archived", mark!("Archived")),
+    ("all", mark!("All products")),
 ];
 
 const COLUMNS: &[Column<ProductRow>] = &[
@@ -36,17 +38,19 @@ const COLUMNS: &[Column<ProductRow>] = &[
     Column::number("Price", |row| Cell::text(row.price()).inside("span", "nowrap")),
     Column::number("Stock", |row| Cell::text(row.stock())),
     Column::page("Status", |row| {
-        let time = |word: &'static str, at: Option<Timestamp>| {
-            Some(Cell::text(word).and(Cell::Time(at?)).inside("span", "about"))
+        let time = |text: &'static str, at: Option<Timestamp>| {
+            Some(fill_cells(text, &[("time", Cell::Time(at?))]).inside("span", "about"))
         };
         let record = &row.product.record;
-        let badge = Cell::Badge(row.badge).and_if(time("from ", record.on_sale_from));
-        badge.and_if(time("until ", record.on_sale_until)).inside("div", "")
+        let badge = Cell::Badge(row.badge).and_if(time(t!("from {time}"), record.on_sale_from));
+        badge.and_if(time(t!("until {time}"), record.on_sale_until)).inside("div", "")
     }),
     Column::page("", |ProductRow { product, .. }| {
         let href = format!("/store/products/{}/pick-list", product.record.id);
-        let about = Cell::text("for ").and(Cell::name(&product.record.name));
-        Cell::button("Pickup list", about, href)
+        // Translators: after the label of a button, for screen readers
+        let about = t!("for {name}");
+        let about = fill_cells(about, &[("name", Cell::name(&product.record.name))]);
+        Cell::button(t!("Pickup list"), about, href)
     }),
 ];
 
@@ -85,8 +89,9 @@ pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
         .input("q", "Name", "text")
         .select("state", "Status", "All except archived", STATES)
         .select("team", "Sold by", "Any seller", teams);
-    let list = List::new("Products", COLUMNS, &products, &(now, zone)).next(next).filters(filters);
-    let frame = visitor.frame("Store", Section::Store).flash(visitor.guest.done_flash(&DONE));
+    let list =
+        List::new(t!("Products"), COLUMNS, &products, &(now, zone)).next(next).filters(filters);
+    let frame = visitor.frame(t!("Store"), Section::Store).flash(visitor.guest.done_flash(&DONE));
     render(StatusCode::OK, &ProductsPage { frame, list })
 }
 
@@ -99,7 +104,7 @@ pub(super) async fn ask_archive(
         return Ok(see_other("/admin/store"));
     }
     ConfirmPage::new(
-        visitor.frame("Archive this product?", Section::Store),
+        visitor.frame(t!("Archive this product?"), Section::Store),
         "Archive product",
         format!("/admin/store/products/{id}"),
     )

@@ -1,7 +1,7 @@
 //! The printable receipt of an order.
 
 use super::order::find_with_payments;
-use super::{OrderVisitor, display, order_path, render, seller_name, team_names};
+use super::{OrderVisitor, display, money, order_path, percent, render, seller_name, team_names};
 use crate::accounts::account;
 use crate::money::payment::{Payment, Refund};
 use crate::prelude::*;
@@ -26,6 +26,17 @@ struct ReceiptPage {
     now: Timestamp,
 }
 
+impl ReceiptPage {
+    /// The tax amounts with their rates.
+    fn tax_text(&self) -> String {
+        let amount = |(rate, tax): &(i64, i64)| {
+            let amount = money(tax, self.order.record.currency);
+            t!("{amount} at {rate}%", amount, rate = percent(rate))
+        };
+        self.taxes.iter().map(amount).collect::<Vec<_>>().join(", ")
+    }
+}
+
 pub(super) async fn show_receipt(
     visitor: OrderVisitor,
     PathParams(id): PathParams<OrderId>,
@@ -38,10 +49,11 @@ pub(super) async fn show_receipt(
         Ok((order, payments, refunds, seller, account::find(db)?))
     };
     let (order, payments, refunds, seller, account) = visitor.read(load).await?;
+    let number = order.record.number.to_string();
+    let title = t!("Receipt for order {number}", number);
     let page = ReceiptPage {
         back_path: order_path(&visitor, &order).await?,
-        frame: visitor
-            .frame(format!("Receipt for order {}", order.record.number), Section::MyOrders),
+        frame: visitor.frame(title, Section::MyOrders),
         club: account.name,
         seller,
         taxes: taxes(&order.lines),

@@ -2,7 +2,8 @@
 
 use super::order::{self as orders, LineQuantities};
 use super::{
-    AdminSubmission, AdminVisitor, is_form_error, money, quantity_label, render, run_once,
+    AdminSubmission, AdminVisitor, is_form_error, money, money_text, quantity_label, render,
+    run_once,
 };
 use crate::money::pages::refund_methods::{self, REFUND_METHOD};
 use crate::prelude::*;
@@ -10,11 +11,12 @@ use crate::shop::order::{self, Line, Order};
 use crate::shop::refunding::{self, NewRefund};
 use crate::web::form::{Choice, Field, FilledForm};
 use crate::web::prelude::*;
-use crate::web::sentence::fill;
 
 const EVERYWHERE: &TeamAccess = &TeamAccess::AllTeams;
 /// The error if the refundable amount has changed since the page was shown.
-const AMOUNT_CHANGED: &str = "Another refund was made since you opened this page, so nothing was refunded now. Check the remaining amount.";
+const AMOUNT_CHANGED: &str = mark!(
+    "Another refund was made since you opened this page, so nothing was refunded now. Check the remaining amount."
+);
 
 const FIELDS: &[Field] = &[
     Field::radio(
@@ -85,15 +87,14 @@ fn to_refund(
     let by_line = form.text("how") == "lines";
     if by_line == quantities.lines.is_empty() {
         let error = if by_line {
-            "Enter a quantity for at least one item."
+            t!("Enter a quantity for at least one item.")
         } else {
-            "Clear the quantities, or choose “Some items”."
+            t!("Clear the quantities, or choose “Some items”.")
         };
         form.faults.add("lines", error);
     }
     if body["amount"].as_i64().is_some_and(|amount| amount > refundable.minor) {
-        let max = refundable.to_string();
-        form.faults.add("amount", fill("Enter an amount up to {max}.", &[("max", &max)]));
+        form.faults.add("amount", t!("Enter an amount up to {max}.", max = refundable));
     }
     let new: NewRefund = form.finish(body)?;
     Some(NewRefund { lines: by_line.then(|| quantities.lines.clone()), ..new })
@@ -107,13 +108,13 @@ async fn show_form(
 ) -> PageResult<Response> {
     let load = move |db: &Reader<'_>| orders::find_with_payments(db, EVERYWHERE, id);
     let (order, payments, refunds) = visitor.read(load).await?;
-    let frame = visitor.frame("Refund", Section::Orders);
+    let frame = visitor.frame(t!("Refund"), Section::Orders);
     let refundable = refundable(&order);
     let default = refund_methods::default_method(&payments, &refunds);
     let lines = ReturnedLines { order: &order, quantities, faults: &form.faults }.to_string();
     let mut form = form
         .currency(order.record.currency)
-        .word("refundable", refundable)
+        .word("refundable", money_text(refundable.minor, refundable.currency))
         .with("left", refundable.minor.to_string())
         .slot("lines", lines)
         .only_if(default.is_some(), "method");

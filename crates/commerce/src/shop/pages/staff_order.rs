@@ -27,7 +27,7 @@ struct BuyerPage {
 
 impl BuyerPage {
     fn teams(person: &Candidate) -> String {
-        if person.teams.is_empty() { "No team".to_owned() } else { person.teams.join(", ") }
+        if person.teams.is_empty() { t!("No team").to_owned() } else { person.teams.join(", ") }
     }
 }
 
@@ -69,7 +69,7 @@ pub(super) async fn choose_buyer<N: Permission>(
     let max = usize::try_from(MAX_CANDIDATES).unwrap_or(usize::MAX);
     let more = candidates.len() > max;
     candidates.truncate(max);
-    let frame = visitor.frame("New order", Section::Orders);
+    let frame = visitor.frame(t!("New order"), Section::Orders);
     let page = BuyerPage { frame, q, candidates, more, input, faults };
     render(form_status(&page.faults), &page)
 }
@@ -78,22 +78,22 @@ pub(super) async fn choose_buyer<N: Permission>(
 fn buyer_errors(form: &Form, input: &CheckoutForm) -> Faults {
     let mut faults = Faults::default();
     match form.text("step") {
-        "find" if form.text("q").is_empty() => faults.add("q", "Enter a name or part of it."),
+        "find" if form.text("q").is_empty() => faults.add("q", t!("Enter a name or part of it.")),
         // Going back to choose another buyer is not an error.
         "buyer" | "find" => return faults,
         "choose" if form.get("name").is_none() => {
-            faults.add("buyer", "Choose one of these people.");
+            faults.add("buyer", t!("Choose one of these people."));
         }
         _ if form.get("name").is_some() && input.name.is_empty() => {
-            faults.add("name", "Enter the buyer’s name.");
+            faults.add("name", t!("Enter the buyer’s name."));
         }
         _ if !input.items.is_empty() && !input.has_invalid_email() => {
-            faults.add("", "Choose the buyer first.");
+            faults.add("", t!("Choose the buyer first."));
         }
         _ => {}
     }
     if input.has_invalid_email() {
-        faults.add("email", "Enter an email address, such as ana@example.org.");
+        faults.add("email", t!("Enter an email address, such as ana@example.org."));
     }
     faults
 }

@@ -241,10 +241,11 @@ fn load_for_staff_order(
 /// Who may buy a product that is not for everybody.
 fn restriction_text(names: &Names, product: &Product) -> String {
     let team = product.record.team_id.map(|team| names.get_or_id(&team.to_string()).to_owned());
-    let team = team.unwrap_or_else(|| "a team".to_owned());
-    match product.record.available_to {
-        AvailableTo::Staff => format!("Only for coaches and managers of {team}."),
-        _ => format!("Only for members of {team} and their guardians."),
+    match (product.record.available_to, team) {
+        (AvailableTo::Staff, Some(team)) => t!("Only for coaches and managers of {team}.", team),
+        (AvailableTo::Staff, None) => t!("Only for coaches and managers of a team.").to_owned(),
+        (_, Some(team)) => t!("Only for members of {team} and their guardians.", team),
+        (_, None) => t!("Only for members of a team and their guardians.").to_owned(),
     }
 }
 
@@ -281,7 +282,7 @@ pub(super) async fn render_storefront<N: Permission>(
     });
     let sections: Vec<_> = sections.filter(|section| !section.products.is_empty()).collect();
     let other_errors = errors_off_page(&sections, &faults);
-    let title = if channel == OrderChannel::Staff { "New order" } else { "Store" };
+    let title = if channel == OrderChannel::Staff { t!("New order") } else { t!("Store") };
     let code = super::form_status(&faults);
     let page = StorefrontPage {
         frame: channel.frame(visitor, title),

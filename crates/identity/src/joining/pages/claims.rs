@@ -30,11 +30,16 @@ pub(super) fn router() -> Router<App> {
 const DONE: [(&str, &str); 4] = [
     (
         "address",
-        "You cannot accept this invitation yet. Confirm your email address in your profile, or ask the club to invite the address you sign in with.",
+        mark!(
+            "You cannot accept this invitation yet. Confirm your email address in your profile, or ask the club to invite the address you sign in with."
+        ),
     ),
-    ("asked", "Your request was sent. A coach or an admin of the club will approve or refuse it."),
-    ("approved", "You approved the request. The new member can see the team now."),
-    ("refused", "You refused the request."),
+    (
+        "asked",
+        mark!("Your request was sent. A coach or an admin of the club will approve or refuse it."),
+    ),
+    ("approved", mark!("You approved the request. The new member can see the team now.")),
+    ("refused", mark!("You refused the request.")),
 ];
 
 #[derive(Template)]
@@ -91,7 +96,7 @@ async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
     }
     let now = visitor.app().clock.now();
     let frame = visitor
-        .frame("Invitations and requests", Section::Joining)
+        .frame(t!("Invitations and requests"), Section::Joining)
         .flash(visitor.guest.done_flash(&DONE));
     let page = ClaimsPage {
         base: CLAIMS,
@@ -159,7 +164,7 @@ async fn create_team_link(posted: VisitorForm<OwnAccount>) -> PageResult {
     let by = visitor.visit.user;
     let create = move |tx: &Tx<'_>| invitation::create_team_link(tx, by, team);
     let (invitation, token) = visitor.write(create).await?;
-    let frame = visitor.frame("Team link", Section::Joining);
+    let frame = visitor.frame(t!("Team link"), Section::Joining);
     let new = NewLink {
         token: &token,
         expires_at: invitation.expires_at,

@@ -172,12 +172,12 @@ async fn show(guest: Guest, PathParams(token): PathParams<String>) -> PageResult
     let club = step.invitation.club.clone();
     let page = match (&guest.visit, step.invitation.team_id, step.relation) {
         (None, ..) if step.signed_up => {
-            let frame = step.frame(&guest, "Sign in to continue");
+            let frame = step.frame(&guest, t!("Sign in to continue"));
             let form = FilledForm::empty(SIGN_IN).with("next", step.path());
             page::html(StatusCode::OK, &SignedUpPage { frame, step: &step, form })?
         }
         (_, Some(_), None) => {
-            let frame = step.frame(&guest, format!("Join {club}"));
+            let frame = step.frame(&guest, t!("Join {club}", club));
             page::html(StatusCode::OK, &ChooseRelation { frame, step: &step })?
         }
         (None, ..) => {
@@ -203,7 +203,7 @@ fn form_status(faults: &Faults) -> StatusCode {
 }
 
 fn sign_up_page(guest: &Guest, step: &Step, form: FilledForm) -> Result<Response> {
-    let frame = step.frame(guest, format!("Join {}", step.invitation.club));
+    let frame = step.frame(guest, t!("Join {club}", club = step.invitation.club));
     let relation = step.relation.map(StringEnum::as_str);
     let form = form
         .with("m", &*step.mail_signature)
@@ -237,7 +237,7 @@ async fn accept_page(
         Err(error) => return Err(error),
     };
     let mail = can_confirm;
-    let frame = step.frame(guest, format!("Join {}", step.invitation.club));
+    let frame = step.frame(guest, t!("Join {club}", club = step.invitation.club));
     page::html(form_status(&faults), &Accept { frame, step, visit, refusal, mail, faults })
 }
 
@@ -258,12 +258,13 @@ async fn choose_person_page(
     let frame = step.frame(
         guest,
         match relation {
-            Relation::Guardian => "Who is your child?",
-            Relation::SamePerson => "Which player are you?",
-            Relation::Coach => "Are you on the roster?",
+            Relation::Guardian => t!("Who is your child?"),
+            Relation::SamePerson => t!("Which player are you?"),
+            Relation::Coach => t!("Are you on the roster?"),
         },
     );
-    let legend = if relation == Relation::Guardian { "My child is" } else { "I am" };
+    // Translators: followed by a list of names
+    let legend = if relation == Relation::Guardian { t!("My child is") } else { t!("I am") };
     let code = form_status(&faults);
     page::html(code, &ChoosePerson { frame, step, relation, legend, visit, choices, faults })
 }

@@ -28,9 +28,9 @@ const REQUEST_LIMIT: RateLimit =
     RateLimit { name: "oauth authorize", burst: 120, interval: Duration::from_millis(500) };
 
 /// Title and advice of the error page that is shown when the user cannot be redirected to the app.
-const TITLE: &str = "This app cannot connect";
+const TITLE: &str = mark!("This app cannot connect");
 const ADVICE: &str =
-    "You can close this page. If it happens again, contact the developer of the app.";
+    mark!("You can close this page. If it happens again, contact the developer of the app.");
 
 /// `GET /oauth/authorize`.
 pub(super) async fn authorize(State(app): State<App>, request: Request) -> PageResult {
@@ -38,15 +38,15 @@ pub(super) async fn authorize(State(app): State<App>, request: Request) -> PageR
     let query = parts.uri.query().unwrap_or_default().to_owned();
     let bad_request = |text: &str| Ok(error_page(StatusCode::BAD_REQUEST, TITLE, text, ADVICE)?);
     if query.len() > MAX_QUERY_LENGTH {
-        return bad_request("The authorization request is too long.");
+        return bad_request(mark!("The authorization request is too long."));
     }
     let parameters = Parameters::parse(query.as_bytes());
     let Ok(Some(id)) = parameters.text("client_id").map(|id| id.map(str::to_owned)) else {
-        return bad_request("The app sent no valid client_id.");
+        return bad_request(mark!("The app sent no valid client_id."));
     };
     let find = move |db: &Reader<'_>| app::find_client(db, &id);
     let Some(client) = app.db.read_inline(Scope::system("client"), find).await? else {
-        return bad_request("The app is not registered here, or it is disabled.");
+        return bad_request(mark!("The app is not registered here, or it is disabled."));
     };
     let target = match authorization_request::redirect_target(&parameters, &client) {
         Ok(target) => target,

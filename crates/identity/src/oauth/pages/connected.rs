@@ -39,15 +39,15 @@ struct ListPage {
 pub(super) async fn list(me: Me) -> PageResult {
     let apps = list_connected(&me).await?;
     let done = me.guest.path_and_query.ends_with("?done");
-    let flash = done.then(|| Flash::success("The app was disconnected."));
-    let frame = me.frame("Connected apps", Section::ConnectedApps).flash(flash);
+    let flash = done.then(|| Flash::success(t!("The app was disconnected.")));
+    let frame = me.frame(t!("Connected apps"), Section::ConnectedApps).flash(flash);
     Ok(html(StatusCode::OK, &ListPage { frame, apps, now: me.app().clock.now() })?)
 }
 
 /// `GET /account/apps/{app}/revoke`: the confirmation page.
 pub(super) async fn confirm(PathParams(id): PathParams<AppId>, me: Me) -> PageResult {
     let app = find_connected(&me, id).await?;
-    let frame = me.guest.frame("Disconnect this app?");
+    let frame = me.guest.frame(t!("Disconnect this app?"));
     let lead = Sentence::new("{app} will no longer be able to use {club} on your behalf.");
     ConfirmPage::new(frame, "Disconnect", PAGE)
         .lead(lead.name("app", &app.name).name("club", &app.club))

@@ -130,7 +130,7 @@ fn page(me: &Me, prompt: ConsentPrompt) -> Result<Response> {
     let granted = grantable.map_or(Scopes::of([]), |grantable| grantable.intersection(requested));
     let not_grantable = Scopes::of(requested.names().filter(|name| !granted.contains(*name)));
     let page = ConsentPage {
-        frame: me.guest.frame("Connect an app"),
+        frame: me.guest.frame(t!("Connect an app")),
         app: app.name,
         club,
         registered_by,
@@ -147,13 +147,13 @@ fn page(me: &Me, prompt: ConsentPrompt) -> Result<Response> {
 }
 
 fn expired_page() -> Result<Response> {
-    let text = "This request was already answered or has expired.";
-    let advice = "Go back to the app and start again from there.";
-    error_page(StatusCode::GONE, "Request expired", text, advice)
+    let text = mark!("This request was already answered or has expired.");
+    let advice = mark!("Go back to the app and start again from there.");
+    error_page(StatusCode::GONE, mark!("Request expired"), text, advice)
 }
 
 fn other_session_page() -> Result<Response> {
-    let text = "This request was opened in another browser or by another user.";
-    let advice = "Go back to the app and start again from there.";
-    error_page(StatusCode::FORBIDDEN, "Request not available", text, advice)
+    let text = mark!("This request was opened in another browser or by another user.");
+    let advice = mark!("Go back to the app and start again from there.");
+    error_page(StatusCode::FORBIDDEN, mark!("Request not available"), text, advice)
 }

@@ -33,13 +33,15 @@ struct ErrorPage<'a> {
     advice: &'a str,
 }
 
+/// The error page with these texts, which are marked for translation.
 fn error_page(
     status: StatusCode,
     title: &'static str,
     text: &str,
     advice: &str,
 ) -> Result<Response> {
-    html(status, &ErrorPage { frame: Frame::plain(title), text, advice })
+    let page = ErrorPage { frame: Frame::plain(t!(title)), text: t!(text), advice: t!(advice) };
+    html(status, &page)
 }
 
 /// Whether the session is within the time limits of the user's role in the app's club, which may not be the club whose

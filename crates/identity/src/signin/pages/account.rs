@@ -89,7 +89,7 @@ async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
 }
 
 async fn profile_page(visitor: &Visitor<OwnAccount>, form: FilledForm) -> PageResult {
-    let frame = visitor.frame("Profile", Section::Profile).flash(flash(&visitor.guest));
+    let frame = visitor.frame(t!("Profile"), Section::Profile).flash(flash(&visitor.guest));
     let unconfirmed = needs_email_confirmation(visitor).await?;
     let page = ProfilePage { frame, form, email: &visitor.visit.email, unconfirmed };
     Ok(page::html(page.form.status(), &page)?)
@@ -114,7 +114,7 @@ async fn show_email_form(visitor: Visitor<OwnAccount>) -> PageResult {
 }
 
 fn email_page(visitor: &Visitor<OwnAccount>, form: FilledForm) -> Result<Response> {
-    let frame = visitor.frame("Change your email address", Section::Profile);
+    let frame = visitor.frame(t!("Change your email address"), Section::Profile);
     let mail = visitor.app().direct_mailer.has_server();
     page::html(form.status(), &EmailPage { frame, form, before: &visitor.visit.email, mail })
 }
@@ -183,7 +183,7 @@ async fn show_confirmation(guest: Guest, PathParams(token): PathParams<String>) 
         link.email.ok_or_else(Error::not_found)
     };
     let email = guest.app.db.read(guest.scope("account"), find).await?;
-    let page = ConfirmEmailPage { frame: guest.frame("Confirm your email address"), email };
+    let page = ConfirmEmailPage { frame: guest.frame(t!("Confirm your email address")), email };
     Ok(guest.with_cookie(page::html(StatusCode::OK, &page)?))
 }
 

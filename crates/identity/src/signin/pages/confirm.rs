@@ -58,7 +58,7 @@ fn confirm_page(
     next: &str,
     error: &'static str,
 ) -> Result<Response> {
-    let frame = visitor.guest.frame("Confirm it’s you");
+    let frame = visitor.guest.frame(t!("Confirm it’s you"));
     let has_password = user.password_hash.is_some();
     let field = if has_password { "password" } else { "code" };
     let form = FilledForm::empty(FIELDS).with("next", next).with_error(field, error);
@@ -107,7 +107,8 @@ async fn submit(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageR
     };
     let Some(token) = visitor.write_user("confirm", renew).await? else {
         audit_failure(guest, Some(&user), &attempt, "confirm");
-        return Ok(confirm_page(&visitor, &user, next, "The password or code is incorrect.")?);
+        let error = t!("The password or code is incorrect.");
+        return Ok(confirm_page(&visitor, &user, next, error)?);
     };
     uncount_attempt(guest);
     Ok(set_session_cookie(see_other(next), &token))

@@ -43,22 +43,27 @@ fn query(guest: &Guest) -> Form {
 
 /// Messages shown after a form was submitted, by the value of `done` in the URL.
 const DONE_MESSAGES: [(&str, &str); 13] = [
-    ("joined", "Welcome. You have joined the club."),
-    ("signed-out", "You are signed out."),
-    ("reset", "Your password was changed. Sign in with the new password."),
+    ("joined", mark!("Welcome. You have joined the club.")),
+    ("signed-out", mark!("You are signed out.")),
+    ("reset", mark!("Your password was changed. Sign in with the new password.")),
     (
         "reset-all",
-        "Your password was changed. Your passkeys and two-step sign-in were removed. Sign in to set them up again.",
+        mark!(
+            "Your password was changed. Your passkeys and two-step sign-in were removed. Sign in to set them up again."
+        ),
     ),
-    ("verified", "Your email address is confirmed."),
-    ("codes", "Too many incorrect codes. Sign in with your password again."),
-    ("saved", "Your changes were saved."),
-    ("password", "Your password was changed. All other browsers were signed out."),
-    ("email", "Your email address was changed. Use the new address to sign in."),
-    ("email-sent", "We sent an email to the new address. Open the link in it within 30 minutes."),
-    ("off", "Two-step sign-in is off."),
-    ("ended", "The browser was signed out."),
-    ("others", "All other browsers were signed out."),
+    ("verified", mark!("Your email address is confirmed.")),
+    ("codes", mark!("Too many incorrect codes. Sign in with your password again.")),
+    ("saved", mark!("Your changes were saved.")),
+    ("password", mark!("Your password was changed. All other browsers were signed out.")),
+    ("email", mark!("Your email address was changed. Use the new address to sign in.")),
+    (
+        "email-sent",
+        mark!("We sent an email to the new address. Open the link in it within 30 minutes."),
+    ),
+    ("off", mark!("Two-step sign-in is off.")),
+    ("ended", mark!("The browser was signed out.")),
+    ("others", mark!("All other browsers were signed out.")),
 ];
 
 /// The message for the `done` parameter of the request.

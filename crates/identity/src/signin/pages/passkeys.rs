@@ -4,6 +4,7 @@
 //! browser, or `next`, the page to go to. The form field `credential` contains the browser's response in the JSON
 //! format of `WebAuthn`.
 
+use axum::middleware::map_response;
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 
@@ -27,14 +28,22 @@ use crate::web::visitor::{GuestForm, PageError, safe_redirect_path, set_session_
 const PAGE: &str = "/account/passkeys";
 
 pub(super) fn router() -> Router<App> {
+    // The script shows the details of errors to the user, so they are in the user's language.
+    let translate_error = |mut response: Response| async move {
+        if let Some(error) = response.extensions_mut().get_mut::<Error>() {
+            error.detail = error.detail.to_string().into();
+        }
+        response
+    };
     Router::new()
-        .route(PAGE, get(show))
         .route("/account/passkeys/begin", post(begin_registration))
         .route("/account/passkeys/finish", post(finish_registration))
-        .route("/account/passkeys/{id}/rename", get(show_rename_form).post(rename))
-        .route("/account/passkeys/{id}/remove", get(show_removal).post(remove))
         .route("/sign-in/passkey/begin", post(begin_sign_in))
         .route("/sign-in/passkey/finish", post(finish_sign_in))
+        .layer(map_response(translate_error))
+        .route(PAGE, get(show))
+        .route("/account/passkeys/{id}/rename", get(show_rename_form).post(rename))
+        .route("/account/passkeys/{id}/remove", get(show_removal).post(remove))
 }
 
 #[derive(Template)]
@@ -55,9 +64,9 @@ struct PasskeysPage {
 
 /// Messages shown after a form was submitted, by the value of `done` in the URL.
 const DONE_MESSAGES: [(&str, &str); 3] = [
-    ("added", "The passkey was added. You can now sign in with it."),
-    ("renamed", "The passkey was renamed."),
-    ("removed", "The passkey was removed."),
+    ("added", mark!("The passkey was added. You can now sign in with it.")),
+    ("renamed", mark!("The passkey was renamed.")),
+    ("removed", mark!("The passkey was removed.")),
 ];
 
 #[derive(Template)]
@@ -75,7 +84,7 @@ async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
     let passkeys = list_own(&visitor).await?;
     let flash = visitor.guest.done_flash(&DONE_MESSAGES);
     let page = PasskeysPage {
-        frame: visitor.frame("Passkeys", Section::Passkeys).flash(flash),
+        frame: visitor.frame(t!("Passkeys"), Section::Passkeys).flash(flash),
         is_full: passkeys.len() >= passkey::MAX_PER_USER,
         passkeys,
         unconfirmed: needs_email_confirmation(&visitor).await?,
@@ -133,7 +142,7 @@ async fn show_rename_form(
     visitor: Visitor<OwnAccount>,
 ) -> PageResult {
     let name = find_own(&visitor, id).await?.name;
-    let frame = visitor.frame("Rename passkey", Section::Passkeys);
+    let frame = visitor.frame(t!("Rename passkey"), Section::Passkeys);
     let form = FilledForm::empty(NAME_FIELDS).with("name", name);
     Ok(html(StatusCode::OK, &RenamePage { frame, form })?)
 }
@@ -148,7 +157,7 @@ async fn rename(
     if form.accept(change(&visitor, "passkey.renamed", work).await)?.is_some() {
         return Ok(see_other("/account/passkeys?done=renamed"));
     }
-    let frame = visitor.frame("Rename passkey", Section::Passkeys);
+    let frame = visitor.frame(t!("Rename passkey"), Section::Passkeys);
     Ok(html(form.status(), &RenamePage { frame, form })?)
 }
 
@@ -159,7 +168,7 @@ async fn show_removal(
     visitor.require_recent_authentication(&removal_path(id))?;
     let name = find_own(&visitor, id).await?.name;
     let is_last = list_own(&visitor).await?.len() == 1;
-    let frame = visitor.frame("Remove this passkey?", Section::Passkeys);
+    let frame = visitor.frame(t!("Remove this passkey?"), Section::Passkeys);
     let lead = Sentence::new("The passkey “{name}” will stop working immediately.");
     let mut page = ConfirmPage::new(frame, "Remove passkey", PAGE)
         .lead(lead.name("name", &name))

@@ -47,7 +47,7 @@ fn password_page(
     has_password: bool,
     faults: Faults,
 ) -> Result<Response> {
-    let frame = visitor.frame("Password", Section::Password).flash(flash(&visitor.guest));
+    let frame = visitor.frame(t!("Password"), Section::Password).flash(flash(&visitor.guest));
     let form = FilledForm::empty(FIELDS).with_faults(faults).only_if(has_password, "current");
     page::html(form.status(), &PasswordPage { frame, email: &visitor.visit.email, form })
 }
@@ -73,7 +73,7 @@ async fn change(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageR
     let wrong_password = || {
         audit_failure(guest, Some(&user), &attempt, "password change");
         let mut faults = Faults::default();
-        faults.add("current", "This is not your current password.");
+        faults.add("current", t!("This is not your current password."));
         password_page(&visitor, has_password, faults)
     };
     let proof = if has_password {

@@ -52,7 +52,7 @@ async fn show_form(guest: Guest) -> PageResult {
 
 fn forgot_page(guest: &Guest, sent: bool) -> Result<Response> {
     let mail = guest.app.direct_mailer.has_server();
-    let title = if sent { "Check your email" } else { "Forgot your password?" };
+    let title = if sent { t!("Check your email") } else { t!("Forgot your password?") };
     let form = FilledForm::empty(&[fields::EMAIL]);
     let page = ForgotPage { frame: guest.frame(title), mail, sent, form };
     Ok(guest.with_cookie(page::html(StatusCode::OK, &page)?))
@@ -140,7 +140,7 @@ async fn find_user(guest: &Guest, token: &str) -> Result<User> {
 }
 
 fn reset_page(guest: &Guest, user: &User, faults: Faults) -> Result<Response> {
-    let frame = guest.frame("Choose a new password");
+    let frame = guest.frame(t!("Choose a new password"));
     let form = FilledForm::empty(&[fields::NEW_PASSWORD]).with_faults(faults);
     let page = ResetPage { frame, email: &user.email, form };
     Ok(guest.with_cookie(page::html(page.form.status(), &page)?))

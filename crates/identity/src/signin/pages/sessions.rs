@@ -39,7 +39,8 @@ async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
         is_current: session.id == current,
         session,
     };
-    let frame = visitor.frame("Signed-in browsers", Section::Sessions).flash(flash(&visitor.guest));
+    let frame = visitor.frame(t!("Signed-in browsers"), Section::Sessions);
+    let frame = frame.flash(flash(&visitor.guest));
     let sessions = sessions.into_iter().map(row).collect();
     let page = SessionsPage { frame, sessions, now: visitor.app().clock.now() };
     Ok(page::html(StatusCode::OK, &page)?)
@@ -71,9 +72,10 @@ fn browser_name(agent: &str) -> String {
         ("Linux", "Linux"),
     ]);
     match (name, system) {
-        (Some(name), Some(system)) => format!("{name} on {system}"),
+        // Translators: such as “Firefox on Windows”
+        (Some(browser), Some(system)) => t!("{browser} on {system}", browser, system),
         (Some(name), None) | (None, Some(name)) => name.to_owned(),
-        (None, None) => "Unknown browser".to_owned(),
+        (None, None) => t!("Unknown browser").to_owned(),
     }
 }
 

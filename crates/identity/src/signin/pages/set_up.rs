@@ -16,18 +16,18 @@ use crate::web::visitor::{Guest, GuestForm, set_session_cookie};
 
 /// Suggestions for the main sport. Users can enter any other.
 const SPORTS: [&str; 12] = [
-    "Soccer",
-    "Basketball",
-    "Volleyball",
-    "Baseball",
-    "Softball",
-    "Ice hockey",
-    "Field hockey",
-    "Handball",
-    "Rugby",
-    "Swimming",
-    "Track and field",
-    "Tennis",
+    mark!("Soccer"),
+    mark!("Basketball"),
+    mark!("Volleyball"),
+    mark!("Baseball"),
+    mark!("Softball"),
+    mark!("Ice hockey"),
+    mark!("Field hockey"),
+    mark!("Handball"),
+    mark!("Rugby"),
+    mark!("Swimming"),
+    mark!("Track and field"),
+    mark!("Tennis"),
 ];
 
 const FIELDS: &[Field] = &[
@@ -65,7 +65,7 @@ async fn show_form(guest: Guest, PathParams(token): PathParams<String>) -> PageR
 
 fn set_up_page(guest: &Guest, form: FilledForm) -> Result<Response> {
     let zone_chosen = !form.all("timezone").is_empty();
-    let frame = guest.frame("Set up Touchline");
+    let frame = guest.frame(t!("Set up Touchline"));
     let zones = Zone::names().into_iter().map(|name| (name.clone(), name));
     let form = form.options("timezone", zones);
     let page = SetUpPage { frame, form, zone_chosen, sports: SPORTS };

@@ -61,7 +61,7 @@ async fn show_form(guest: Guest) -> PageResult {
 }
 
 fn sign_in_page(guest: &Guest, email: &str, next: &str, error: &'static str) -> Result<Response> {
-    let frame = guest.frame("Sign in").flash(flash(guest));
+    let frame = guest.frame(t!("Sign in")).flash(flash(guest));
     let form = FilledForm::empty(FIELDS).with("email", email).with("next", next);
     let form = form.with_error("password", error);
     let page = SignInPage { frame, form, next };
@@ -87,7 +87,7 @@ async fn submit(GuestForm { guest, form }: GuestForm) -> PageResult {
     };
     let (Some(user), Some((session, token))) = (&user, signed_in_session) else {
         audit_failure(&guest, user.as_ref(), &attempt, "password");
-        let error = "The email address or password is incorrect.";
+        let error = t!("The email address or password is incorrect.");
         return Ok(sign_in_page(&guest, email, next, error)?);
     };
     if session.pending {
@@ -145,7 +145,7 @@ async fn show_code_form(guest: Guest) -> PageResult {
 
 fn code_page(guest: &Guest, next: &str, error: &'static str) -> Result<Response> {
     let form = FilledForm::empty(CODE_FIELDS).with("next", next).with_error("code", error);
-    let page = CodePage { frame: guest.frame("Enter your code"), form };
+    let page = CodePage { frame: guest.frame(t!("Enter your code")), form };
     page::html(page.form.status(), &page)
 }
 
@@ -170,7 +170,7 @@ async fn submit_code(GuestForm { guest, form }: GuestForm) -> PageResult {
         if count_wrong_code(&guest, &visit).await? {
             return Ok(clear_session_cookie(see_other("/sign-in?done=codes")));
         }
-        let error = "This code is incorrect or was already used. Wait for the next code.";
+        let error = t!("This code is incorrect or was already used. Wait for the next code.");
         return Ok(code_page(&guest, next, error)?);
     };
     complete_sign_in(&guest, &user, method).await?;

@@ -42,7 +42,7 @@ async fn start(guest: Guest, headers: HeaderMap) -> PageResult {
     if guest.app.db.read(guest.scope("start"), profile::any_user_exists).await? {
         return Ok(see_other("/sign-in"));
     }
-    let frame = guest.frame("Set up this server");
+    let frame = guest.frame(t!("Set up this server"));
     Ok(page::html(StatusCode::OK, &NotSetUpPage { frame })?)
 }
 
@@ -69,7 +69,7 @@ async fn choose(visitor: Visitor<OwnAccount>) -> PageResult {
     let id = visitor.visit.user;
     let list = move |db: &Reader<'_>| user::clubs(db, id);
     let clubs = visitor.app().db.read(visitor.guest.scope("clubs"), list).await?;
-    let frame = visitor.frame("Your clubs", Section::None);
+    let frame = visitor.frame(t!("Your clubs"), Section::None);
     let page = ClubsPage { frame, clubs, current: visitor.visit.club };
     Ok(page::html(StatusCode::OK, &page)?)
 }

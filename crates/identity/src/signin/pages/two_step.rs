@@ -63,7 +63,8 @@ async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
     let id = visitor.visit.user;
     let find = move |db: &Reader<'_>| two_step::state(db, id);
     let state = visitor.app().db.read(visitor.guest.scope("account"), find).await?;
-    let frame = visitor.frame("Two-step sign-in", Section::TwoStep).flash(flash(&visitor.guest));
+    let frame = visitor.frame(t!("Two-step sign-in"), Section::TwoStep);
+    let frame = frame.flash(flash(&visitor.guest));
     let (unconfirmed, email) =
         (needs_email_confirmation(&visitor).await?, visitor.visit.email.clone());
     Ok(page::html(StatusCode::OK, &TwoStepPage { frame, state, unconfirmed, email })?)
@@ -101,7 +102,7 @@ fn set_up_page(
         percent_encoded(&issuer)
     );
     let groups: Vec<_> = key.as_bytes().chunks(4).map(String::from_utf8_lossy).collect();
-    let frame = visitor.frame("Set up two-step sign-in", Section::TwoStep);
+    let frame = visitor.frame(t!("Set up two-step sign-in"), Section::TwoStep);
     let form = FilledForm::empty(CODE_FIELDS).with_error("code", error);
     let page = SetUpPage { frame, key: groups.join(" "), qr_code: qr_code_image(&uri)?, form };
     page::html(page.form.status(), &page)
@@ -145,7 +146,7 @@ async fn confirm(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> Page
     };
     let Some(codes) = visitor.write_user("account", turn_on).await? else {
         audit_failure(guest, Some(&user), &attempt, "two-step set-up");
-        let error_text = "This code is incorrect. Enter the six digits that the app shows now.";
+        let error_text = t!("This code is incorrect. Enter the six digits that the app shows now.");
         return Ok(set_up_page(&visitor, &seed(&visitor).await?, error_text)?);
     };
     uncount_attempt(guest);
@@ -163,7 +164,7 @@ fn codes_page(
     codes: Vec<String>,
     just_turned_on: bool,
 ) -> Result<Response> {
-    let frame = visitor.frame("Your recovery codes", Section::TwoStep);
+    let frame = visitor.frame(t!("Your recovery codes"), Section::TwoStep);
     page::html(StatusCode::OK, &CodesPage { frame, codes, just_turned_on })
 }
 
@@ -183,7 +184,7 @@ async fn regenerate_codes(VisitorForm { visitor, .. }: VisitorForm<OwnAccount>) 
 
 async fn show_turn_off(visitor: Visitor<OwnAccount>) -> PageResult {
     visitor.require_recent_authentication(OFF)?;
-    let frame = visitor.guest.frame("Turn off two-step sign-in?");
+    let frame = visitor.guest.frame(t!("Turn off two-step sign-in?"));
     ConfirmPage::new(frame, "Turn off", PAGE)
         .effect("Your password alone will be enough to sign in.")
         .effect("Your recovery codes will stop working.")

@@ -30,7 +30,7 @@ pub(super) async fn confirm_rotate(
     let webhook = find_webhook(&visitor, id).await?;
     visitor.require_recent_authentication(&format!("{}/rotate", webhook_path(&webhook)))?;
     ConfirmPage::new(
-        visitor.frame("Rotate the secret?", Section::Webhooks),
+        visitor.frame(t!("Rotate the secret?"), Section::Webhooks),
         "Rotate secret",
         webhook_path(&webhook),
     )
@@ -59,7 +59,7 @@ pub(super) async fn rotate(
     });
     match rotated.await? {
         Submission::Accepted((webhook, secret)) => {
-            show_secret(&visitor, webhook, &secret, "New secret").await
+            show_secret(&visitor, webhook, &secret, t!("New secret")).await
         }
         Submission::Duplicate(_) => {
             Ok(see_other(&format!("{}?done=before", webhook_path(&webhook))))
@@ -77,7 +77,7 @@ pub(super) async fn confirm_off(
     }
     let lead = Sentence::new("{url} will receive nothing until it is turned on again.");
     ConfirmPage::new(
-        visitor.frame("Turn off this webhook?", Section::Webhooks),
+        visitor.frame(t!("Turn off this webhook?"), Section::Webhooks),
         "Turn off",
         webhook_path(&webhook),
     )
@@ -126,12 +126,16 @@ pub(super) async fn confirm_delete(
     visitor.require_recent_authentication(&format!("{}/delete", webhook_path(&webhook)))?;
     let pending = match undelivered.pending {
         0 => Sentence::new("Nothing more will be sent to it."),
-        1 => Sentence::new("1 pending delivery will not be sent."),
-        count => Sentence::new("{count} pending deliveries will not be sent.").word("count", count),
+        count => message_n!(
+            "{count} pending delivery will not be sent.",
+            "{count} pending deliveries will not be sent.",
+            count
+        )
+        .into(),
     };
     let lead = Sentence::new("{url} will no longer receive notifications.");
     ConfirmPage::new(
-        visitor.frame("Delete this webhook?", Section::Webhooks),
+        visitor.frame(t!("Delete this webhook?"), Section::Webhooks),
         "Delete webhook",
         webhook_path(&webhook),
     )

@@ -14,8 +14,8 @@ use crate::webhooks::webhook::{self, Status, Webhook};
 
 /// The messages after an action.
 const DONE: [(&str, &str); 2] = [
-    ("test", "The test notification is being sent. The result will be shown here."),
-    ("again", "The notification is being sent again, with the same ID."),
+    ("test", mark!("The test notification is being sent. The result will be shown here.")),
+    ("again", mark!("The notification is being sent again, with the same ID.")),
 ];
 
 /// An attempt as it is shown.
@@ -127,7 +127,7 @@ pub(super) async fn one(
         frame: frame.flash(visitor.guest.done_flash(&DONE)),
         url: short_url(&webhook.url),
         description: match delivery.kind.as_str() {
-            notification_kinds::PING => "A test of this webhook.",
+            notification_kinds::PING => mark!("A test of this webhook."),
             kind => notification_kinds::find(kind).map_or("", |kind| kind.description),
         },
         badge: delivery_badge(&delivery),

@@ -14,20 +14,22 @@ use crate::webhooks::webhook::{self, Ordering, Status, Webhook};
 
 /// The messages after an action.
 const DONE: [(&str, &str); 7] = [
-    ("saved", "The webhook was saved."),
-    ("off", "The webhook is off. Nothing is sent to it."),
-    ("on", "The webhook is on. It receives notifications from now on."),
-    ("on-missed", "The webhook is on. The missed notifications are being sent."),
-    ("on-before", "The webhook was already on. Nothing was changed."),
-    ("replay", "The replay has started."),
+    ("saved", mark!("The webhook was saved.")),
+    ("off", mark!("The webhook is off. Nothing is sent to it.")),
+    ("on", mark!("The webhook is on. It receives notifications from now on.")),
+    ("on-missed", mark!("The webhook is on. The missed notifications are being sent.")),
+    ("on-before", mark!("The webhook was already on. Nothing was changed.")),
+    ("replay", mark!("The replay has started.")),
     (
         "before",
-        "You already submitted this form. It was processed once, and the secret was shown then. If you did not copy the secret, rotate it.",
+        mark!(
+            "You already submitted this form. It was processed once, and the secret was shown then. If you did not copy the secret, rotate it."
+        ),
     ),
 ];
 /// The options of the status filter.
 const STATUSES: [(&str, &str); 3] =
-    [("succeeded", "Delivered"), ("pending", "Pending"), ("failed", "Failed")];
+    [("succeeded", mark!("Delivered")), ("pending", mark!("Pending")), ("failed", mark!("Failed"))];
 /// The maximum length of a search.
 const MAX_SEARCH_LENGTH: usize = 100;
 

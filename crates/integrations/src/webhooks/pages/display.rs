@@ -16,10 +16,10 @@ const MAX_URL_CHARS: usize = 80;
 /// The kind and label of a webhook's badge.
 pub(super) fn webhook_badge(webhook: &Webhook) -> (&'static str, &'static str) {
     match (webhook.status, webhook.disabled_reason) {
-        (Status::Enabled, _) if webhook.failing_since.is_some() => ("warn", "Failing"),
-        (Status::Enabled, _) => ("good", "On"),
-        (Status::Disabled, Some(Reason::Manual) | None) => ("", "Off"),
-        (Status::Disabled, Some(_)) => ("bad", "Turned off"),
+        (Status::Enabled, _) if webhook.failing_since.is_some() => ("warn", mark!("Failing")),
+        (Status::Enabled, _) => ("good", mark!("On")),
+        (Status::Disabled, Some(Reason::Manual) | None) => ("", mark!("Off")),
+        (Status::Disabled, Some(_)) => ("bad", mark!("Turned off")),
     }
 }
 
@@ -27,13 +27,15 @@ pub(super) fn webhook_badge(webhook: &Webhook) -> (&'static str, &'static str) {
 pub(super) fn disabled_text(webhook: &Webhook) -> &'static str {
     match webhook.disabled_reason {
         _ if webhook.status == Status::Enabled => "",
-        Some(Reason::Manual) | None => "It was turned off manually.",
+        Some(Reason::Manual) | None => mark!("It was turned off manually."),
         Some(Reason::Gone) => {
-            "Its receiver answered with status 410, which means that it is permanently gone."
+            mark!("Its receiver answered with status 410, which means that it is permanently gone.")
         }
-        Some(Reason::Failing) => "Every delivery failed for several days.",
+        Some(Reason::Failing) => mark!("Every delivery failed for several days."),
         Some(Reason::CreatorRemoved) => {
-            "The person or API key that it belongs to can no longer manage webhooks. If you turn it on, it belongs to you."
+            mark!(
+                "The person or API key that it belongs to can no longer manage webhooks. If you turn it on, it belongs to you."
+            )
         }
     }
 }
@@ -53,21 +55,20 @@ pub(super) fn events_summary(webhook: &Webhook) -> String {
     let kinds = kinds_summary(webhook);
     match webhook.team_ids.as_ref().map(|SpaceSeparated(teams)| teams.len()) {
         None => kinds,
-        Some(1) => format!("{kinds}, one team"),
-        Some(teams) => format!("{kinds}, {teams} teams"),
+        Some(teams) => tn!("{kinds}, one team", "{kinds}, {count} teams", teams, kinds),
     }
 }
 
 fn kinds_summary(webhook: &Webhook) -> String {
     let SpaceSeparated(patterns) = &webhook.events;
     if patterns.iter().any(|pattern| pattern == "*") {
-        return "Everything".to_owned();
+        return t!("Everything").to_owned();
     }
     let first =
         patterns.iter().take(MAX_NAMED_KINDS).map(String::as_str).collect::<Vec<_>>().join(", ");
     match patterns.len().saturating_sub(MAX_NAMED_KINDS) {
         0 => first,
-        more => format!("{first} and {more} more"),
+        more => tn!("{first} and {count} more", "{first} and {count} more", more, first),
     }
 }
 
@@ -123,34 +124,50 @@ fn column(hour: &Hour, index: i64) -> Column {
         failed => (COLUMN_HEIGHT * failed / total).clamp(6, COLUMN_HEIGHT - 6),
     };
     let hours_ago = i64::from(HOURS) - 1 - index;
-    let when = if hours_ago == 0 { "This hour".to_owned() } else { format!("{hours_ago} h ago") };
+    let when = match hours_ago {
+        0 => message!("This hour"),
+        _ => message!("{hours} h ago", hours = hours_ago),
+    };
     let result = match (succeeded, failed) {
-        (0, 0) => "nothing sent".to_owned(),
-        (_, 0) => format!("{succeeded} delivered"),
-        _ => format!("{succeeded} delivered, {failed} failed"),
+        (0, 0) => message!("nothing sent"),
+        (_, 0) => message_n!("{count} delivered", "{count} delivered", succeeded),
+        _ => message!("{succeeded} delivered, {failed} failed", succeeded, failed),
     };
     Column {
         x: index * COLUMN_WIDTH + 1,
         filled: (succeeded > 0).then_some((1 + hollow, COLUMN_HEIGHT - hollow)),
         hollow: (failed > 0).then_some((1, hollow)),
-        label: format!("{when}: {result}"),
+        // Translators: when something was sent, and with which result
+        label: t!("{when}: {result}", when, result),
     }
 }
 
 /// The last 24 hours as a sentence.
 fn day_summary(day: &Last24Hours) -> String {
     let (succeeded, failed) = (day.succeeded(), day.failed());
-    if succeeded + failed == 0 {
-        return "Nothing was sent in the last 24 hours.".to_owned();
-    }
+    let total = succeeded + failed;
     let hours = day.0.iter().filter(|hour| hour.failed > 0).count();
-    let failures = match (failed, hours) {
-        (0, _) => "none failed".to_owned(),
-        (failed, 1) => format!("{failed} failed, all in the same hour"),
-        (failed, hours) => format!("{failed} failed, in {hours} different hours"),
-    };
-    let attempts = if succeeded + failed == 1 { "attempt" } else { "attempts" };
-    format!("{} {attempts} in the last 24 hours, {failures}.", succeeded + failed)
+    match (total, failed, hours) {
+        (0, ..) => t!("Nothing was sent in the last 24 hours.").to_owned(),
+        (_, 0, _) => tn!(
+            "{count} attempt in the last 24 hours, none failed.",
+            "{count} attempts in the last 24 hours, none failed.",
+            total
+        ),
+        (_, _, 1) => tn!(
+            "{count} attempt in the last 24 hours, {failed} failed, all in the same hour.",
+            "{count} attempts in the last 24 hours, {failed} failed, all in the same hour.",
+            total,
+            failed
+        ),
+        _ => tn!(
+            "{count} attempt in the last 24 hours, {failed} failed, in {hours} different hours.",
+            "{count} attempts in the last 24 hours, {failed} failed, in {hours} different hours.",
+            total,
+            failed,
+            hours
+        ),
+    }
 }
 
 /// The share of successful attempts. It is rounded so that 100% and 0% are only shown if they are exact.
@@ -169,10 +186,10 @@ fn success_rate(succeeded: i64, failed: i64) -> String {
 /// The kind and label of a delivery's badge.
 pub(super) fn delivery_badge(delivery: &Delivery) -> (&'static str, &'static str) {
     match delivery.status {
-        DeliveryStatus::Succeeded => ("good", "Delivered"),
-        DeliveryStatus::Failed => ("bad", "Failed"),
-        DeliveryStatus::Pending if delivery.tries == 0 => ("info", "Sending"),
-        DeliveryStatus::Pending => ("warn", "Waiting for retry"),
+        DeliveryStatus::Succeeded => ("good", mark!("Delivered")),
+        DeliveryStatus::Failed => ("bad", mark!("Failed")),
+        DeliveryStatus::Pending if delivery.tries == 0 => ("info", mark!("Sending")),
+        DeliveryStatus::Pending => ("warn", mark!("Waiting for retry")),
     }
 }
 
@@ -180,7 +197,10 @@ pub(super) fn delivery_badge(delivery: &Delivery) -> (&'static str, &'static str
 pub(super) fn last_result(delivery: &Delivery) -> String {
     let Some(last) = delivery.attempts.0.last() else { return String::new() };
     match last.status_code {
-        Some(code) => format!("{code} in {}", format_duration(last.duration_ms)),
+        Some(code) => {
+            // Translators: the status code of a response, and how long it took
+            t!("{code} in {duration}", code, duration = format_duration(last.duration_ms))
+        }
         None => error_text(last),
     }
 }
@@ -195,30 +215,30 @@ pub(super) fn format_duration(millis: i64) -> String {
 
 /// Why an attempt failed, in words; empty if it succeeded.
 pub(super) fn error_text(attempt: &Attempt) -> String {
-    let code = attempt.status_code.map_or("none".to_owned(), |code| code.to_string());
+    let code = attempt.status_code.map_or(t!("none").to_owned(), |code| code.to_string());
     let text = match attempt.error.as_deref() {
         None => return String::new(),
-        Some("timeout") => "The receiver did not respond in time",
-        Some("dns_failed") => "The host name could not be resolved",
-        Some("address_blocked") => {
+        Some("timeout") => t!("The receiver did not respond in time"),
+        Some("dns_failed") => t!("The host name could not be resolved"),
+        Some("address_blocked") => t!(
             "The host name leads to an address that is not public. The operator of this server can allow its network with \
              TOUCHLINE_WEBHOOK_ALLOW_CIDRS"
-        }
-        Some("connection_failed") => "Could not connect to the receiver",
-        Some("tls_failed") => {
+        ),
+        Some("connection_failed") => t!("Could not connect to the receiver"),
+        Some("tls_failed") => t!(
             "The receiver’s certificate is not trusted. The operator of this server can add its certificate authority with \
              TOUCHLINE_WEBHOOK_AUTHORITY"
-        }
-        Some("connection_lost") => "The receiver closed the connection",
-        Some("not_http") => "The response is not valid HTTP",
-        Some("redirected") => return format!("Status {code}; redirects are not followed"),
-        Some("unsuccessful_status") => return format!("Status {code}"),
+        ),
+        Some("connection_lost") => t!("The receiver closed the connection"),
+        Some("not_http") => t!("The response is not valid HTTP"),
+        Some("redirected") => return t!("Status {code}; redirects are not followed", code),
+        Some("unsuccessful_status") => return t!("Status {code}", code),
         Some("notification_expired") => {
-            "The notification is no longer stored, so it cannot be sent"
+            t!("The notification is no longer stored, so it cannot be sent")
         }
-        Some("not_allowed") => {
+        Some("not_allowed") => t!(
             "The person or API key that the webhook belongs to can no longer read this notification"
-        }
+        ),
         Some(other) => other,
     };
     text.to_owned()

@@ -72,7 +72,7 @@ fn filled_from(webhook: &Webhook) -> FilledForm {
 fn parse<T: FromBody>(form: &mut FilledForm) -> Option<T> {
     let mut body = form.body();
     if form.all("team_ids").iter().any(|id| id.parse::<TeamId>().is_err()) {
-        let error = "One of the selected teams does not exist. Select the teams again.";
+        let error = t!("One of the selected teams does not exist. Select the teams again.");
         form.faults.add("team_ids", error);
     }
     body["events"] = json!(patterns(form));
@@ -129,23 +129,23 @@ fn kind_groups() -> Vec<KindGroup> {
 
 fn group_label(prefix: &str) -> String {
     let label = match prefix {
-        "team" => "Teams",
-        "roster" => "Rosters and people",
-        "event" => "Events",
-        "location" => "Locations",
-        "rsvp" => "RSVPs",
-        "calendar_feed" => "Calendar feeds",
-        "message" => "Messages",
-        "account" => "Club",
-        "user" => "Users",
-        "webhook" => "Webhooks",
-        "product" => "Products",
-        "discount" => "Discount codes",
-        "order" => "Orders",
-        "dues" => "Dues",
-        "payment" => "Payments",
-        "refund" => "Refunds",
-        "payment_settings" => "Payment settings",
+        "team" => t!("Teams"),
+        "roster" => t!("Rosters and people"),
+        "event" => t!("Events"),
+        "location" => t!("Locations"),
+        "rsvp" => t!("RSVPs"),
+        "calendar_feed" => t!("Calendar feeds"),
+        "message" => t!("Messages"),
+        "account" => t!("Club"),
+        "user" => t!("Users"),
+        "webhook" => t!("Webhooks"),
+        "product" => t!("Products"),
+        "discount" => t!("Discount codes"),
+        "order" => t!("Orders"),
+        "dues" => t!("Dues"),
+        "payment" => t!("Payments"),
+        "refund" => t!("Refunds"),
+        "payment_settings" => t!("Payment settings"),
         other => return other.replace('_', " "),
     };
     label.to_owned()
@@ -176,7 +176,7 @@ async fn show_form(
     let selected: Vec<TeamId> =
         form.all("team_ids").iter().filter_map(|id| id.parse().ok()).collect();
     let (teams, more_teams) = visitor.read(move |db| team_options(db, &selected)).await?;
-    let title = if webhook.is_some() { "Edit webhook" } else { "Add a webhook" };
+    let title = if webhook.is_some() { t!("Edit webhook") } else { t!("Add a webhook") };
     let page = FormPage {
         frame: visitor.frame(title, Section::Webhooks),
         form: form.only_if(!teams.is_empty(), "teams").options("team_ids", teams),
@@ -227,7 +227,7 @@ pub(super) async fn create(PostedForm { visitor, form }: PostedForm) -> PageResu
     });
     match form.accept(created.await)? {
         Some(Submission::Accepted((webhook, secret))) => {
-            show_secret(&visitor, webhook, &secret, "Webhook secret").await
+            show_secret(&visitor, webhook, &secret, t!("Webhook secret")).await
         }
         Some(Submission::Duplicate(id)) => {
             let id: WebhookId = id.parse().map_err(|_| Error::not_found())?;

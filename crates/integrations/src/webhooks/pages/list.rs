@@ -9,7 +9,8 @@ use crate::webhooks::webhook::{Reason, Status, Webhook};
 use crate::webhooks::{edit, summary};
 
 /// The messages after an action.
-const DONE: [(&str, &str); 1] = [("deleted", "The webhook and its delivery history were deleted.")];
+const DONE: [(&str, &str); 1] =
+    [("deleted", mark!("The webhook and its delivery history were deleted."))];
 
 /// A webhook as it is listed.
 struct Row {
@@ -36,7 +37,7 @@ struct ListPage {
 
 /// The states that the list can be filtered by, with their labels.
 const STATES: [(&str, &str); 2] =
-    [("failing", "Failing"), ("turned_off", "Turned off by Touchline")];
+    [("failing", mark!("Failing")), ("turned_off", mark!("Turned off by Touchline"))];
 
 /// Whether a webhook is in this state.
 fn is_in(webhook: &Webhook, state: &str) -> bool {
@@ -56,7 +57,7 @@ pub(super) async fn list(visitor: WebhookAdmin) -> PageResult<Response> {
     let read = move |db: &Reader<'_>, position: &Page<WebhookId>| page(db, &state, position);
     let RowPage { rows, next } = RowPage::read(&visitor, &request, read).await?;
     let rows = visitor.read(move |db| rows.into_iter().map(|one| row(db, one)).collect()).await?;
-    let frame = visitor.frame("Webhooks", Section::Webhooks);
+    let frame = visitor.frame(t!("Webhooks"), Section::Webhooks);
     let frame = frame.flash(visitor.guest.done_flash(&DONE));
     let now = visitor.app().clock.now();
     render(StatusCode::OK, &ListPage { frame, rows, next, filters, now })

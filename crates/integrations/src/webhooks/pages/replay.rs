@@ -10,10 +10,10 @@ use crate::webhooks::actions::{self, ReplayRange};
 use crate::webhooks::summary::{self, Undelivered};
 use crate::webhooks::webhook::{self, Status, Webhook};
 
-const START_AFTER_END: &str = "The start must not be after the end.";
+const START_AFTER_END: &str = mark!("The start must not be after the end.");
 
-const WRONG_OPTION: &str = "Clear this field, or choose the option it belongs to.";
-const NOT_POSITIVE: &str = "Enter a number that is 1 or more.";
+const WRONG_OPTION: &str = mark!("Clear this field, or choose the option it belongs to.");
+const NOT_POSITIVE: &str = mark!("Enter a number that is 1 or more.");
 
 const FIELDS: &[Field] = &[
     Field::radio(
@@ -73,14 +73,15 @@ fn range(
         "failed" => {
             let range = undelivered.failed_range;
             if range.is_none() {
-                form.faults.add("what", "No deliveries have failed.");
+                form.faults.add("what", t!("No deliveries have failed."));
             }
             range.map(|(first, last)| (ReplayRange::Sequences(first, last), true))
         }
         "time" => {
             let time = |name: &str| body[name].as_str().and_then(|text| text.parse().ok());
             let (from, to) = (time("from"), time("to"));
-            let error = if to.is_some() { START_AFTER_END } else { "This time is in the future." };
+            let in_future = mark!("This time is in the future.");
+            let error = if to.is_some() { START_AFTER_END } else { in_future };
             let range = check_order(from.zip(to.or(Some(now))), ("from", error), &mut form.faults);
             range.map(|(from, to)| (ReplayRange::Time(from, to), missed))
         }
@@ -102,7 +103,7 @@ fn check_order<T: Ord>(
 ) -> Option<(T, T)> {
     let is_reversed = range.as_ref().is_some_and(|(first, last)| first > last);
     if is_reversed {
-        faults.add(field, error);
+        faults.add(field, t!(error));
     }
     range.filter(|_| !is_reversed)
 }
@@ -151,7 +152,7 @@ pub(super) async fn replay_page(
 fn show_form(visitor: &WebhookAdmin, data: PageData, form: FilledForm) -> PageResult<Response> {
     let PageData { webhook, undelivered, oldest, zone } = data;
     let page = ReplayPage {
-        frame: visitor.frame("Replay", Section::Webhooks),
+        frame: visitor.frame(t!("Replay"), Section::Webhooks),
         url: display::short_url(&webhook.url),
         webhook_href: webhook_path(&webhook),
         form: form.zone(&zone),

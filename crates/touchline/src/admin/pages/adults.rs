@@ -11,10 +11,10 @@ use crate::web::prelude::*;
 
 const ADULTS: &str = "/admin/members/adults";
 const FLASH_MESSAGES: [(&str, &str); 4] = [
-    ("confirmed", "You confirmed this person."),
-    ("removed", "This person is no longer a guardian of that child."),
-    ("minor", "This person is now treated as a minor."),
-    ("asked", "We sent this person a link to confirm their email address."),
+    ("confirmed", mark!("You confirmed this person.")),
+    ("removed", mark!("This person is no longer a guardian of that child.")),
+    ("minor", mark!("This person is now treated as a minor.")),
+    ("asked", mark!("We sent this person a link to confirm their email address.")),
 ];
 
 pub(super) fn router() -> Router<App> {
@@ -52,7 +52,7 @@ async fn list(visitor: Visitor<AdminArea>) -> PageResult {
     let read = move |db: &Reader<'_>| confirmations::descriptions(db, ids);
     let descriptions = visitor.read(read).await?;
     let frame = visitor
-        .frame("Adults to confirm", Section::Members)
+        .frame(t!("Adults to confirm"), Section::Members)
         .flash(visitor.guest.done_flash(&FLASH_MESSAGES));
     let (mail, now) = (visitor.app().direct_mailer.has_server(), visitor.app().clock.now());
     Ok(page::html(StatusCode::OK, &AdultsPage { frame, people, descriptions, next, mail, now })?)

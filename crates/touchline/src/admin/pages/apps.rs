@@ -16,11 +16,14 @@ use crate::web::visitor::url_encode;
 
 /// The messages that a page shows after a redirect, by the value of `?done=`.
 const FLASH_MESSAGES: [(&str, &str); 5] = [
-    ("saved", "The app was saved."),
-    ("secret-revoked", "The secret was revoked. It no longer works."),
-    ("revoked", "Everybody’s access was revoked."),
-    ("disabled", "The app was disabled."),
-    ("enabled", "The app was enabled. People must allow it again before it can act for them."),
+    ("saved", mark!("The app was saved.")),
+    ("secret-revoked", mark!("The secret was revoked. It no longer works.")),
+    ("revoked", mark!("Everybody’s access was revoked.")),
+    ("disabled", mark!("The app was disabled.")),
+    (
+        "enabled",
+        mark!("The app was enabled. People must allow it again before it can act for them."),
+    ),
 ];
 
 pub(super) fn router() -> Router<Service> {
@@ -50,16 +53,19 @@ pub(super) fn router() -> Router<Service> {
 pub(super) fn describe_kind(kind: Kind) -> (&'static str, &'static str) {
     match kind {
         Kind::Server => (
-            "On a server",
-            "A program on your own server, such as a website with a back end. It can keep a secret.",
+            t!("On a server"),
+            t!(
+                "A program on your own server, such as a website with a back end. It can keep a secret."
+            ),
         ),
         Kind::Spa => (
-            "In a browser",
-            "A single-page app that runs in the visitor’s browser. It cannot keep a secret.",
+            t!("In a browser"),
+            t!("A single-page app that runs in the visitor’s browser. It cannot keep a secret."),
         ),
-        Kind::Native => {
-            ("On a phone or computer", "An app that people install. It cannot keep a secret.")
-        }
+        Kind::Native => (
+            t!("On a phone or computer"),
+            t!("An app that people install. It cannot keep a secret."),
+        ),
     }
 }
 
@@ -69,8 +75,8 @@ const COLUMNS: &[Column<ListedApp>] = &[
     Column::page("Name", |app| Cell::name(&app.name).link(format!("/admin/apps/{}", app.id))),
     Column::page("Where it runs", |app| Cell::text(describe_kind(app.kind).0)),
     Column::page("Status", |app| match app.disabled_at {
-        Some(_) => Cell::Badge(("bad", "Disabled")),
-        None => Cell::Badge(("good", "Enabled")),
+        Some(_) => Cell::Badge(("bad", t!("Disabled"))),
+        None => Cell::Badge(("good", t!("Enabled"))),
     }),
     Column::number("People", |app| app.users.cell().link(format!("/admin/apps/{}/users", app.id))),
     Column::page("Registered", |app| Cell::Age(app.created_at)),
@@ -79,8 +85,8 @@ const COLUMNS: &[Column<ListedApp>] = &[
 async fn list(visitor: Admin) -> PageResult<Response> {
     let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let apps = RowPage::read(&visitor, &request, apps::page).await?;
-    let list = apps.list("OAuth apps", COLUMNS, &visitor.times());
-    let frame = visitor.frame("OAuth apps", Section::OauthApps);
+    let list = apps.list(t!("OAuth apps"), COLUMNS, &visitor.times());
+    let frame = visitor.frame(t!("OAuth apps"), Section::OauthApps);
     show(StatusCode::OK, &ListPage { frame, list })
 }
 
@@ -89,7 +95,7 @@ async fn list(visitor: Admin) -> PageResult<Response> {
 struct AppPage {
     frame: Frame,
     app: App,
-    kind: (&'static str, &'static str),
+    kind: &'static str,
     rights: Vec<&'static str>,
     creator: String,
     users: i64,
@@ -112,8 +118,8 @@ async fn show_app(visitor: Admin, PathParams(id): PathParams<AppId>) -> PageResu
     let frame = visitor.frame(app.name.clone(), Section::OauthApps);
     let page = AppPage {
         frame: frame.flash(visitor.guest.done_flash(&FLASH_MESSAGES)),
-        kind: describe_kind(app.kind),
-        rights: app.scopes.names().map(ScopeName::description).collect(),
+        kind: describe_kind(app.kind).0,
+        rights: app.scopes.names().map(|scope| t!(scope.description())).collect(),
         creator: names.get_or_id(&app.created_by).to_owned(),
         users,
         secrets,
@@ -152,10 +158,11 @@ const USER_COLUMNS: &[Column<AppUser>] = &[
     Column::page("Name", |user| Cell::name(&user.name)),
     Column::page("Email", |user| Cell::Email(&user.email)),
     Column::page("Permissions", |user| {
-        Cell::text(user.scopes.names().map(ScopeName::description).collect::<Vec<_>>().join(", "))
+        let scopes = user.scopes.names().map(|scope| t!(scope.description()));
+        Cell::text(scopes.collect::<Vec<_>>().join(", "))
     }),
     Column::page("Since", |user| Cell::Age(user.created_at)),
-    Column::page("Last used", |user| Cell::age_or(user.last_used_at, "Never")),
+    Column::page("Last used", |user| Cell::age_or(user.last_used_at, t!("Never"))),
 ];
 
 async fn users(visitor: Admin, PathParams(id): PathParams<AppId>) -> PageResult<Response> {
@@ -163,7 +170,7 @@ async fn users(visitor: Admin, PathParams(id): PathParams<AppId>) -> PageResult<
     let app = visitor.read(move |db| app::find(db, id)).await?;
     let users =
         RowPage::read(&visitor, &request, move |db, page| apps::users(db, id, page)).await?;
-    let list = users.list("People with access", USER_COLUMNS, &visitor.times());
-    let frame = visitor.frame("People with access", Section::OauthApps);
+    let list = users.list(t!("People with access"), USER_COLUMNS, &visitor.times());
+    let frame = visitor.frame(t!("People with access"), Section::OauthApps);
     show(StatusCode::OK, &UsersPage { frame, app, list })
 }

@@ -7,7 +7,6 @@ use crate::oauth::app;
 use crate::oauth::{grant, secret};
 use crate::prelude::*;
 use crate::web::confirm::ConfirmPage;
-use crate::web::filters::counted_text as counted;
 use crate::web::form_dedup::{Submission, submit_once};
 use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
@@ -40,11 +39,13 @@ pub(super) async fn confirm_revoke_secret(
     let revoked = active.iter().find(|one| one.id == secret).ok_or_else(Error::not_found)?;
     visitor.require_recent_authentication(&format!("/admin/apps/{id}/secrets/{secret}/revoke"))?;
     let others = match active.len() {
-        1 => "It is the only secret. The app cannot get or renew access until you add another.",
-        _ => "The other secret keeps working.",
+        1 => mark!(
+            "It is the only secret. The app cannot get or renew access until you add another."
+        ),
+        _ => mark!("The other secret keeps working."),
     };
     ConfirmPage::new(
-        visitor.frame("Revoke this secret?", Section::OauthApps),
+        visitor.frame(t!("Revoke this secret?"), Section::OauthApps),
         "Revoke secret",
         format!("/admin/apps/{id}"),
     )
@@ -75,7 +76,7 @@ pub(super) async fn confirm_revoke_all(
     let (app, users) = visitor.read(read).await?;
     visitor.require_recent_authentication(&format!("/admin/apps/{id}/revoke-all"))?;
     ConfirmPage::new(
-        visitor.frame("Revoke everyone’s access?", Section::OauthApps),
+        visitor.frame(t!("Revoke everyone’s access?"), Section::OauthApps),
         "Revoke all access",
         format!("/admin/apps/{id}"),
     )
@@ -88,9 +89,13 @@ pub(super) async fn confirm_revoke_all(
 
 /// How many people the action affects.
 fn affected_users(id: AppId, users: i64) -> Sentence {
-    let people = counted(users, "person", "people");
-    let sentence = Sentence::new("The app currently acts for {people}.");
-    sentence.link("people", &format!("/admin/apps/{id}/users"), &people)
+    let text = tn_html!(
+        "The app currently acts for <a href='{url}'>{count} person</a>.",
+        "The app currently acts for <a href='{url}'>{count} people</a>.",
+        users,
+        url = format!("/admin/apps/{id}/users")
+    );
+    Sentence::new("{text}").html("text", text.to_string())
 }
 
 pub(super) async fn revoke_all(
@@ -114,7 +119,7 @@ pub(super) async fn confirm_disable(
     let (app, users) = visitor.read(read).await?;
     visitor.require_recent_authentication(&format!("/admin/apps/{id}/disable"))?;
     ConfirmPage::new(
-        visitor.frame("Disable this app?", Section::OauthApps),
+        visitor.frame(t!("Disable this app?"), Section::OauthApps),
         "Disable app",
         format!("/admin/apps/{id}"),
     )

@@ -50,7 +50,7 @@ struct FormPage {
 }
 
 fn form_page(visitor: &Admin, form: FilledForm, app: Option<App>) -> PageResult<Response> {
-    let title = if app.is_some() { "Edit app" } else { "Register an app" };
+    let title = if app.is_some() { t!("Edit app") } else { t!("Register an app") };
     let frame = visitor.frame(title, Section::OauthApps);
     show(form.status(), &FormPage { frame, form, app })
 }
@@ -107,7 +107,7 @@ struct SecretPage {
 
 /// Shows a new secret. It cannot be shown again.
 pub(super) fn show_secret(visitor: &Admin, app: App, secret: &Token) -> PageResult<Response> {
-    let frame = visitor.frame("New app secret", Section::OauthApps);
+    let frame = visitor.frame(t!("New app secret"), Section::OauthApps);
     show(StatusCode::OK, &SecretPage { frame, app, value: secret.reveal().to_owned() })
 }
 

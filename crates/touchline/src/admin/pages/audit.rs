@@ -1,10 +1,13 @@
 //! The audit log: who did what, newest first, with the changed fields.
 
+use askama::filters::HtmlSafe;
+
 use super::shared::{Admin, show};
 use crate::accounts::account;
 use crate::admin::audit::{self, AuditTable, Filter};
 use crate::admin::audit_text::{self, EntryDetails, FieldChange};
 use crate::exports::api::{ExportSource, send};
+use crate::i18n::{Html, ToValue, Value};
 use crate::names::{self, Names};
 use crate::prelude::*;
 use crate::signals::{self, AuditEntry};
@@ -45,7 +48,7 @@ fn short_text(query: &Form, name: &str) -> String {
 fn filter_bar(query: &Form) -> FilterBar {
     let is_invalid = |name| query.optional(name).is_some_and(|text| text.parse::<Day>().is_err());
     let error = if is_invalid("from") || is_invalid("to") {
-        "Choose a date from the calendar, or enter year, month and day, such as 2026-09-05."
+        t!("Choose a date from the calendar, or enter year, month and day, such as 2026-09-05.")
     } else {
         ""
     };
@@ -59,6 +62,8 @@ fn filter_bar(query: &Form) -> FilterBar {
 }
 
 /// A name in an entry, with a link to its page in the admin area.
+#[derive(Template)]
+#[template(path = "admin/audit_name.html")]
 struct NameLink {
     /// Empty if the text is not an id.
     id: String,
@@ -66,10 +71,20 @@ struct NameLink {
     href: String,
 }
 
+impl HtmlSafe for NameLink {}
+
+/// In a text with markup (`t_html!`), the element is used as it is.
+impl ToValue for NameLink {
+    fn to_value(&self) -> Value {
+        Html::new(self).to_value()
+    }
+}
+
 impl NameLink {
     fn new(id: &str, names: &Names) -> Self {
         let resolved = names.get(id);
-        let name = resolved.or_else(|| names::kind_label(id)).unwrap_or(id).to_owned();
+        let kind = || names::kind_label(id).map(|label| t!(label));
+        let name = resolved.or_else(kind).unwrap_or(id).to_owned();
         let href = resolved.and_then(|_| admin_page(id)).unwrap_or_default();
         let id = if names::is_id(id) { id.to_owned() } else { String::new() };
         Self { id, name, href }
@@ -127,7 +142,7 @@ impl DetailsView {
             NameLink::from_value(time.unwrap_or(text), names)
         };
         let view = |field: FieldChange| FieldView {
-            name: field.name.trim_end_matches(" id").to_owned(),
+            name: field.name,
             before: field.before.map(value),
             after: value(field.after),
         };
@@ -204,7 +219,7 @@ async fn list(visitor: Admin) -> PageResult<Response> {
     let (log, names, count, is_intact) = visitor.read(read).await?;
     let next = log.next.map(|position| request.next_url(&visitor, &position)).transpose()?;
     let page = ListPage {
-        frame: visitor.frame("Audit log", Section::AuditLog),
+        frame: visitor.frame(t!("Audit log"), Section::AuditLog),
         csv_href: format!("/admin/audit.csv?{}", request.filters()),
         filters: filter_bar(&request.form),
         entries: log.entries.into_iter().map(|entry| EntryView::new(entry, &names)).collect(),
@@ -248,6 +263,6 @@ async fn check(visitor: Admin) -> PageResult<Response> {
     };
     let scope = visitor.scope()?.long_running();
     let (count, fault) = visitor.app().db.snapshot(scope, read).await?;
-    let frame = visitor.frame("Audit log verification", Section::AuditLog);
+    let frame = visitor.frame(t!("Audit log verification"), Section::AuditLog);
     show(StatusCode::OK, &CheckPage { frame, count, fault })
 }

@@ -35,7 +35,7 @@ async fn list(visitor: Visitor<AdminArea>) -> PageResult {
     let RowPage { rows, next } = RowPage::read(&visitor, &request, claim::list_open).await?;
     let requests = visitor.read(move |db| claim_list::for_admin(db, rows)).await?;
     let frame = visitor
-        .frame("Requests to join", Section::Members)
+        .frame(t!("Requests to join"), Section::Members)
         .flash(visitor.guest.done_flash(&FLASH_MESSAGES));
     let now = visitor.app().clock.now();
     Ok(page::html(StatusCode::OK, &ClaimsPage { frame, requests, next, base: CLAIMS, now })?)

@@ -29,9 +29,9 @@ impl FindingView {
     fn new(finding: &Finding) -> Self {
         let (title, advice) = title_and_advice(finding.check);
         let badge = match finding.verdict {
-            CheckStatus::Passed => ("good", "OK"),
-            CheckStatus::Warning => ("warn", "Warning"),
-            CheckStatus::Failed => ("bad", "Failed"),
+            CheckStatus::Passed => ("good", t!("OK")),
+            CheckStatus::Warning => ("warn", t!("Warning")),
+            CheckStatus::Failed => ("bad", t!("Failed")),
         };
         let passed = finding.verdict == CheckStatus::Passed;
         Self { title, badge, text: result_text(finding), advice: if passed { "" } else { advice } }
@@ -42,42 +42,56 @@ impl FindingView {
 fn title_and_advice(check: &str) -> (&'static str, &'static str) {
     match check {
         "database" => (
-            "Database",
-            "Run touchline doctor on the server to see what is wrong. If the file is damaged, restore the last backup.",
+            t!("Database"),
+            t!(
+                "Run touchline doctor on the server to see what is wrong. If the file is damaged, restore the last backup."
+            ),
         ),
         "schema" => (
-            "Database schema",
-            "Run touchline migrate on the server, or run the version that last migrated the database.",
+            t!("Database schema"),
+            t!(
+                "Run touchline migrate on the server, or run the version that last migrated the database."
+            ),
         ),
         "logs" => (
-            "Logs",
-            "Keep a copy of the database, find out who had access to it, and restore the last backup with intact logs.",
+            t!("Logs"),
+            t!(
+                "Keep a copy of the database, find out who had access to it, and restore the last backup with intact logs."
+            ),
         ),
         "folder" => (
-            "Data folder",
-            "Allow only the user that runs the service to read and write the data folder. touchline doctor shows its path.",
+            t!("Data folder"),
+            t!(
+                "Allow only the user that runs the service to read and write the data folder. touchline doctor shows its path."
+            ),
         ),
-        "space" => ("Disk space", "Free up disk space, or move the data folder to a larger disk."),
-        "webhooks" => ("Webhooks", "Open Webhooks, then fix or turn off the failing receivers."),
-        "clock" => ("Clock", "Set the server’s clock and keep it synchronized with NTP."),
-        "zones" => ("Time zones", "Install a complete build of Touchline."),
+        "space" => {
+            (t!("Disk space"), t!("Free up disk space, or move the data folder to a larger disk."))
+        }
+        "webhooks" => {
+            (t!("Webhooks"), t!("Open Webhooks, then fix or turn off the failing receivers."))
+        }
+        "clock" => (t!("Clock"), t!("Set the server’s clock and keep it synchronized with NTP.")),
+        "zones" => (t!("Time zones"), t!("Install a complete build of Touchline.")),
         "address" => (
-            "Address",
-            "Put an HTTPS proxy in front of Touchline and set base_url to the public address.",
+            t!("Address"),
+            t!("Put an HTTPS proxy in front of Touchline and set base_url to the public address."),
         ),
         "mail" => (
-            "Email",
-            "Set smtp_url to a mail server that accepts our email, and add ?tls=required. touchline doctor shows the server’s answer.",
+            t!("Email"),
+            t!(
+                "Set smtp_url to a mail server that accepts our email, and add ?tls=required. touchline doctor shows the server’s answer."
+            ),
         ),
         "backup" => (
-            "Backups",
-            "Run touchline backup create every night, and keep the files on another machine.",
+            t!("Backups"),
+            t!("Run touchline backup create every night, and keep the files on another machine."),
         ),
         "cards" => (
-            "Card payments",
-            "Set stripe_webhook_secret, so that Stripe confirms payments at once.",
+            t!("Card payments"),
+            t!("Set stripe_webhook_secret, so that Stripe confirms payments at once."),
         ),
-        _ => ("Other", "Run touchline doctor on the server to see what is wrong."),
+        _ => (t!("Other"), t!("Run touchline doctor on the server to see what is wrong.")),
     }
 }
 
@@ -86,28 +100,30 @@ fn result_text(finding: &Finding) -> String {
     let summary = match (finding.check, finding.verdict) {
         ("space" | "clock" | "zones" | "backup" | "schema" | "cards", _)
         | ("webhooks", CheckStatus::Passed | CheckStatus::Warning) => {
-            return finding.detail.clone();
+            return finding.detail.to_string();
         }
-        ("database", CheckStatus::Passed) => "The database answers and is intact.",
-        ("database", _) => "The database is damaged or does not answer.",
-        ("logs", CheckStatus::Passed) => "The logs of all clubs are intact.",
-        ("logs", _) => "A log was altered or could not be read.",
+        ("database", CheckStatus::Passed) => t!("The database answers and is intact."),
+        ("database", _) => t!("The database is damaged or does not answer."),
+        ("logs", CheckStatus::Passed) => t!("The logs of all clubs are intact."),
+        ("logs", _) => t!("A log was altered or could not be read."),
         ("folder", CheckStatus::Passed) => {
-            "The data folder is writable, and only the service can access it."
+            t!("The data folder is writable, and only the service can access it.")
         }
-        ("folder", CheckStatus::Warning) => "Other users of the server can read the data folder.",
-        ("folder", CheckStatus::Failed) => "The data folder is not writable.",
+        ("folder", CheckStatus::Warning) => {
+            t!("Other users of the server can read the data folder.")
+        }
+        ("folder", CheckStatus::Failed) => t!("The data folder is not writable."),
         ("address", CheckStatus::Passed) => {
-            "People reach the service over HTTPS, or it runs only on this machine."
+            t!("People reach the service over HTTPS, or it runs only on this machine.")
         }
-        ("address", _) => "The public address is not set, or does not use HTTPS.",
-        ("mail", CheckStatus::Passed) => "The mail server accepts our email.",
+        ("address", _) => t!("The public address is not set, or does not use HTTPS."),
+        ("mail", CheckStatus::Passed) => t!("The mail server accepts our email."),
         ("mail", CheckStatus::Warning) => {
-            "No mail server is set, or the connection to it is not encrypted."
+            t!("No mail server is set, or the connection to it is not encrypted.")
         }
-        ("mail", CheckStatus::Failed) => "The mail server does not accept our email.",
-        (_, CheckStatus::Passed) => "The check passed.",
-        _ => "This needs attention.",
+        ("mail", CheckStatus::Failed) => t!("The mail server does not accept our email."),
+        (_, CheckStatus::Passed) => t!("The check passed."),
+        _ => t!("This needs attention."),
     };
     summary.to_owned()
 }
@@ -139,7 +155,7 @@ async fn show_health(visitor: Admin) -> PageResult<Response> {
     let open = findings.iter().filter(|finding| finding.verdict != CheckStatus::Passed).count();
     *cached = Some((at, findings));
     drop(cached);
-    let frame = visitor.frame("Health", Section::Health);
+    let frame = visitor.frame(t!("Health"), Section::Health);
     let version = env!("CARGO_PKG_VERSION");
     show(StatusCode::OK, &HealthPage { frame, findings: views, open, at, now, version })
 }
@@ -153,7 +169,7 @@ mod tests {
         let checks = ["database", "logs", "folder", "address", "mail", "something new"];
         for check in checks {
             for verdict in [CheckStatus::Passed, CheckStatus::Warning, CheckStatus::Failed] {
-                let detail = "/srv/data postgres://u:hunter2@db/x acc_1".to_owned();
+                let detail = "/srv/data postgres://u:hunter2@db/x acc_1".into();
                 let view = FindingView::new(&Finding { check, verdict, detail });
                 assert!(!view.text.contains("hunter2") && !view.text.contains("/srv"), "{check}");
             }

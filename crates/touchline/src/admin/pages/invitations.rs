@@ -64,10 +64,10 @@ fn to_invitation(form: &mut FilledForm) -> Option<NewInvitation> {
     let relation = body["relation"].as_str().and_then(Relation::parse);
     let person: Option<PersonId> = body["person"].as_str().and_then(|id| id.parse().ok());
     if role.is_none() {
-        form.faults.add("role", "Choose a role.");
+        form.faults.add("role", t!("Choose a role."));
     }
     if relation.is_some() && person.is_none() {
-        form.faults.add("person", "Choose a person.");
+        form.faults.add("person", t!("Choose a person."));
     }
     let (email, relation_to) = (form.text("email").to_owned(), relation.zip(person));
     Some(NewInvitation { email, role: role?, relation_to }).filter(|_| form.faults.is_empty())
@@ -86,7 +86,7 @@ async fn form_page(visitor: &Visitor<AdminArea>, form: FilledForm) -> PageResult
         |db: &Reader<'_>| Ok((claim_list::people_on_rosters(db)?, claim_list::active_teams(db)?));
     let (people, teams) = visitor.read(read).await?;
     let form = with_roles(form.options("person", people), visitor);
-    let frame = visitor.frame("Invite", Section::Members);
+    let frame = visitor.frame(t!("Invite"), Section::Members);
     Ok(page::html(form.status(), &InvitePage { frame, form, teams })?)
 }
 
@@ -95,7 +95,7 @@ fn with_roles(form: FilledForm, visitor: &Visitor<AdminArea>) -> FilledForm {
     let owner = visitor.visit.role == Some(Role::Owner);
     let roles = [Role::Member, Role::Admin, Role::Owner];
     let roles = roles.into_iter().filter(|role| owner || *role != Role::Owner);
-    form.options("role", roles.map(|role| (role.as_str(), role.label())))
+    form.options("role", roles.map(|role| (role.as_str(), t!(role.label()))))
 }
 
 async fn show_form(visitor: Visitor<AdminArea>) -> PageResult {
@@ -116,7 +116,7 @@ async fn invite(posted: VisitorForm<AdminArea>) -> PageResult {
         return form_page(&visitor, form).await;
     };
     let mailed = send_invitation_email(&visitor, &invitation, &token).await?;
-    let frame = visitor.frame("Invitation", Section::Members);
+    let frame = visitor.frame(t!("Invitation"), Section::Members);
     let email = invitation.email.as_deref();
     let expires_at = invitation.expires_at;
     let new = NewLink { token: &token, expires_at, email, mailed, back: INVITATIONS };
@@ -157,7 +157,7 @@ async fn create_team_link(posted: VisitorForm<AdminArea>) -> PageResult {
     let by = visitor.visit.user;
     let create = move |tx: &Tx<'_>| invitation::create_team_link(tx, by, team);
     let (invitation, token) = visitor.write(create).await?;
-    let frame = visitor.frame("Team link", Section::Members);
+    let frame = visitor.frame(t!("Team link"), Section::Members);
     let expires_at = invitation.expires_at;
     let new = NewLink { token: &token, expires_at, email: None, mailed: false, back: INVITATIONS };
     Ok(link::show(&visitor, frame, &new)?)
@@ -185,7 +185,7 @@ async fn list(visitor: Visitor<AdminArea>) -> PageResult {
     let RowPage { rows, next } = RowPage::read(&visitor, &request, invitation::list_open).await?;
     let rows = visitor.read(move |db| with_names(db, rows)).await?;
     let frame = visitor
-        .frame("Open invitations", Section::Members)
+        .frame(t!("Open invitations"), Section::Members)
         .flash(visitor.guest.done_flash(&FLASH_MESSAGES));
     let now = visitor.app().clock.now();
     Ok(page::html(StatusCode::OK, &InvitationsPage { frame, rows, next, now })?)
@@ -203,7 +203,7 @@ fn with_names(db: &Reader<'_>, invitations: Vec<Invitation>) -> Result<Vec<Invit
         InvitationRow {
             team: team.map(|(_, name)| name.clone()),
             person: person.map(person::display_name),
-            created_by: names.get(&invitation.created_by).unwrap_or("Unknown").to_owned(),
+            created_by: names.get(&invitation.created_by).unwrap_or(t!("Unknown")).to_owned(),
             invitation,
         }
     };
@@ -224,7 +224,7 @@ impl InvitationRow {
     /// Who the invitation is for.
     fn recipient(&self) -> &str {
         let email = self.invitation.email.as_deref();
-        email.or(self.team.as_deref()).unwrap_or("Anyone with the link")
+        email.or(self.team.as_deref()).unwrap_or(t!("Anyone with the link"))
     }
 
     /// The address that the Revoke button posts to.

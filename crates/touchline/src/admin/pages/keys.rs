@@ -9,12 +9,13 @@ use crate::accounts::api_key::{self, Key, State};
 use crate::accounts::permissions::AdminArea;
 use crate::accounts::usage;
 use crate::accounts::user::{self, Role};
+use crate::i18n::Html;
 use crate::names::Names;
 use crate::prelude::*;
 use crate::rights::SpaceSeparated;
 use crate::teams::team::{self, Status, Team, TeamFilter};
 use crate::web::confirm::ConfirmPage;
-use crate::web::filters::{Time, counted_text};
+use crate::web::filters::Time;
 use crate::web::form::{Field, FilledForm};
 use crate::web::form_dedup::{Submission, submit_once};
 use crate::web::list::{Cell, Column, FilterBar, List, list_page};
@@ -28,8 +29,10 @@ const MAX_TEAMS: i64 = 200;
 /// How many names a table cell lists before "and … more".
 const MAX_NAMES: usize = 2;
 /// The messages that a page shows after a redirect, by the value of `?done=`.
-const FLASH_MESSAGES: [(&str, &str); 2] =
-    [("revoked", "The key was revoked. It no longer works."), ("renamed", "The key was renamed.")];
+const FLASH_MESSAGES: [(&str, &str); 2] = [
+    ("revoked", mark!("The key was revoked. It no longer works.")),
+    ("renamed", mark!("The key was renamed.")),
+];
 
 pub(super) fn router() -> Router<App> {
     Router::new()
@@ -54,9 +57,9 @@ struct KeyView {
 impl KeyView {
     fn new(key: Key, names: &Names, now: Timestamp) -> Self {
         let rights = if key.scopes.is_wildcard() {
-            vec!["Full access"]
+            vec![t!("Full access")]
         } else {
-            key.scopes.names().map(ScopeName::description).collect()
+            key.scopes.names().map(|scope| t!(scope.description())).collect()
         };
         let team_names = |SpaceSeparated(teams): &SpaceSeparated<crate::ids::TeamId>| {
             teams.iter().map(|id| names.get_or_id(&id.to_string()).to_owned()).collect()
@@ -72,16 +75,16 @@ impl KeyView {
     }
 
     fn teams_summary(&self) -> String {
-        self.teams.as_deref().map_or_else(|| "All teams".to_owned(), summarize)
+        self.teams.as_deref().map_or_else(|| t!("All teams").to_owned(), summarize)
     }
 
     /// The kind and text of its status badge.
     fn state(&self) -> (&'static str, &'static str) {
         match (self.key.revoked_at, self.is_active) {
-            (Some(_), _) => ("bad", "Revoked"),
-            (None, false) => ("", "Expired"),
-            (None, true) if self.needs_rotation => ("warn", "Older than 90 days"),
-            (None, true) => ("good", "Active"),
+            (Some(_), _) => ("bad", t!("Revoked")),
+            (None, false) => ("", t!("Expired")),
+            (None, true) if self.needs_rotation => ("warn", t!("Older than 90 days")),
+            (None, true) => ("good", t!("Active")),
         }
     }
 }
@@ -91,7 +94,10 @@ fn summarize<T: AsRef<str>>(all: &[T]) -> String {
     let first: Vec<_> = all.iter().take(MAX_NAMES).map(AsRef::as_ref).collect();
     match all.len().saturating_sub(MAX_NAMES) {
         0 => first.join(", "),
-        more => format!("{} and {more} more", first.join(", ")),
+        more => {
+            let names = first.join(", ");
+            tn!("{names} and {count} more", "{names} and {count} more", more, names)
+        }
     }
 }
 
@@ -109,10 +115,10 @@ fn load_names(db: &Reader<'_>, keys: &[Key]) -> Result<Names> {
 list_page!(ListPage, "admin/keys.html");
 
 const STATES: [(&str, &str); 4] = [
-    ("expiring", "Expiring within 14 days"),
-    ("old", "Older than 90 days"),
-    ("over", "Revoked or expired"),
-    ("all", "All keys"),
+    ("expiring", mark!("Expiring within 14 days")),
+    ("old", mark!("Older than 90 days")),
+    ("over", mark!("Revoked or expired")),
+    ("all", mark!("All keys")),
 ];
 
 const COLUMNS: &[Column<KeyView>] = &[
@@ -122,21 +128,21 @@ const COLUMNS: &[Column<KeyView>] = &[
     }),
     Column::page("Permissions", |view| {
         let is_full = view.key.scopes.is_wildcard();
-        let badge = is_full.then_some(Cell::Badge(("warn", "Full access")));
+        let badge = is_full.then_some(Cell::Badge(("warn", t!("Full access"))));
         badge.unwrap_or_else(|| Cell::text(summarize(&view.rights)))
     }),
     Column::page("Teams", |view| Cell::wide(view.teams_summary())),
-    Column::page("Last used", |view| Cell::age_or(view.key.last_used_at, "Never")),
-    Column::page("Expires", |view| Cell::age_or(view.key.expires_at, "Never")),
+    Column::page("Last used", |view| Cell::age_or(view.key.last_used_at, t!("Never"))),
+    Column::page("Expires", |view| Cell::age_or(view.key.expires_at, t!("Never"))),
     Column::page("Created by", |view| Cell::wide(&view.creator)),
     Column::page("", |view| {
         let href = format!("/admin/keys/{}/revoke", view.key.id);
-        let revoke = Cell::button("Revoke", Cell::name(&view.key.name), href);
+        let revoke = Cell::button(t!("Revoke"), Cell::name(&view.key.name), href);
         match (view.is_active, view.needs_rotation) {
             (false, _) => Cell::EMPTY,
             (true, false) => revoke,
             (true, true) => {
-                Cell::button("Rotate", Cell::EMPTY, "/admin/keys/new").and_if(Some(revoke))
+                Cell::button(t!("Rotate"), Cell::EMPTY, "/admin/keys/new").and_if(Some(revoke))
             }
         }
     }),
@@ -144,7 +150,8 @@ const COLUMNS: &[Column<KeyView>] = &[
 
 async fn list(visitor: Admin) -> PageResult<Response> {
     let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
-    let filters = FilterBar::new(&request.form).select("state", "Status", "Active", STATES);
+    let states = STATES.map(|(state, label)| (state, t!(label)));
+    let filters = FilterBar::new(&request.form).select("state", "Status", "Active", states);
     let state = match filters.text("state") {
         "over" => Some(State::Inactive),
         "old" => Some(State::NeedsRotation),
@@ -158,8 +165,9 @@ async fn list(visitor: Admin) -> PageResult<Response> {
     let names = visitor.read(move |db| load_names(db, &keys)).await?;
     let now = visitor.app().clock.now();
     let keys: Vec<_> = rows.into_iter().map(|key| KeyView::new(key, &names, now)).collect();
-    let list = List::new("API keys", COLUMNS, &keys, &visitor.times()).next(next).filters(filters);
-    let frame = visitor.frame("API keys", Section::ApiKeys);
+    let list = List::new(t!("API keys"), COLUMNS, &keys, &visitor.times());
+    let list = list.next(next).filters(filters);
+    let frame = visitor.frame(t!("API keys"), Section::ApiKeys);
     let frame = frame.flash(visitor.guest.done_flash(&FLASH_MESSAGES));
     show(StatusCode::OK, &ListPage { frame, list })
 }
@@ -186,7 +194,7 @@ async fn show_form(visitor: &Admin, form: FilledForm) -> PageResult<Response> {
     let has_more = teams.len() > max;
     teams.truncate(max);
     let page = NewPage {
-        frame: visitor.frame("New API key", Section::ApiKeys),
+        frame: visitor.frame(t!("New API key"), Section::ApiKeys),
         listed_teams: has_more.then_some(teams.len()),
         form: with_scopes(form)
             .word("address", visitor.guest.context.address().to_canonical())
@@ -258,7 +266,10 @@ async fn show_created(visitor: &Admin, key: Key, value: Option<ApiKey>) -> PageR
     let keys = [key.clone()];
     let names = visitor.read(move |db| load_names(db, &keys)).await?;
     let now = visitor.app().clock.now();
-    let title = if value.is_some() { "Your new API key" } else { "This key already exists" };
+    let title = match value {
+        Some(_) => t!("Your new API key"),
+        None => t!("This key already exists"),
+    };
     let key = KeyView::new(key, &names, now);
     let page = CreatedPage { frame: visitor.frame(title, Section::ApiKeys), key, value, now };
     show(StatusCode::OK, &page)
@@ -274,6 +285,17 @@ struct KeyPage {
     requests: usage::Count,
     now: Timestamp,
     zone: Zone,
+}
+
+impl KeyPage {
+    fn usage_href(&self) -> String {
+        usage_href(self.key.key.id)
+    }
+}
+
+/// The page with the requests of a key in the last 7 days.
+fn usage_href(id: KeyId) -> String {
+    format!("/admin/usage?range=7d&credential={id}")
 }
 
 async fn show_key(visitor: Admin, PathParams(id): PathParams<KeyId>) -> PageResult<Response> {
@@ -334,28 +356,41 @@ async fn confirm_revoke(visitor: Admin, PathParams(id): PathParams<KeyId>) -> Pa
         return Ok(see_other(&format!("/admin/keys/{id}")));
     }
     visitor.require_recent_authentication(&format!("/admin/keys/{id}/revoke"))?;
-    let href = format!("/admin/usage?range=7d&credential={id}");
-    let text = counted_text(requests.requests, "request", "requests");
-    let used = match (requests.requests, key.last_used_at) {
-        (0, None) => Sentence::new("It made no requests in the last 7 days."),
-        (0, Some(_)) => {
-            Sentence::new("It made no requests in the last 7 days, the last one {when}.")
-        }
-        (_, None) => Sentence::new("It made {requests} in the last 7 days."),
-        _ => Sentence::new("It made {requests} in the last 7 days, the last one {when}."),
-    };
-    let now = visitor.app().clock.now();
-    let when = key.last_used_at.map(|at| Time::age(at, now).to_string()).unwrap_or_default();
+    let when = key.last_used_at.map(|at| Time::age(at, visitor.app().clock.now()));
+    let used = recent_use(&usage_href(id), requests.requests, when);
     ConfirmPage::new(
-        visitor.frame("Revoke this key?", Section::ApiKeys),
+        visitor.frame(t!("Revoke this key?"), Section::ApiKeys),
         "Revoke key",
         format!("/admin/keys/{id}"),
     )
     .lead(Sentence::new("The key “{name}” stops working at once.").name("name", &key.name))
     .effect("Requests with this key are refused.")
-    .effect(used.link("requests", &href, &text).html("when", when))
+    .effect(Sentence::new("{used}").html("used", used.to_string()))
     .effect("You cannot undo this. You can create a new key at any time.")
     .respond()
+}
+
+/// How often a key was used in the last 7 days, and when last.
+fn recent_use(url: &str, requests: i64, when: Option<Time>) -> Html {
+    match (requests, when) {
+        (0, None) => t_html!("It made no requests in the last 7 days."),
+        (0, Some(when)) => {
+            t_html!("It made no requests in the last 7 days, the last one {when}.", when)
+        }
+        (_, None) => tn_html!(
+            "It made <a href='{url}'>{count} request</a> in the last 7 days.",
+            "It made <a href='{url}'>{count} requests</a> in the last 7 days.",
+            requests,
+            url
+        ),
+        (_, Some(when)) => tn_html!(
+            "It made <a href='{url}'>{count} request</a> in the last 7 days, the last one {when}.",
+            "It made <a href='{url}'>{count} requests</a> in the last 7 days, the last one {when}.",
+            requests,
+            url,
+            when
+        ),
+    }
 }
 
 async fn revoke(

@@ -9,7 +9,6 @@ use super::shared::parse_scopes;
 use crate::accounts::api_key::NewKey;
 use crate::prelude::*;
 use crate::web::form::{Choice, Field, FilledForm, Form};
-use crate::web::sentence::fill;
 
 pub(super) const NEW: &str = "/admin/keys/new";
 const MAX_NETWORKS: usize = 50;
@@ -63,7 +62,7 @@ pub(super) fn to_key(form: &mut FilledForm, now: Timestamp) -> Option<NewKey> {
     let body = form.body();
     let scopes = if form.is_checked("everything") {
         if !form.is_checked("understood") {
-            form.faults.add("understood", "Confirm that you have read the warning.");
+            form.faults.add("understood", t!("Confirm that you have read the warning."));
         }
         Some(Scopes::parse("*").unwrap_or(Scopes::all_named()))
     } else {
@@ -72,7 +71,7 @@ pub(super) fn to_key(form: &mut FilledForm, now: Timestamp) -> Option<NewKey> {
     let team_ids: Result<Vec<TeamId>, _> =
         form.all("team_ids").iter().map(|id| id.parse()).collect();
     if team_ids.is_err() {
-        form.faults.add("team_ids", "One of these teams does not exist. Choose again.");
+        form.faults.add("team_ids", t!("One of these teams does not exist. Choose again."));
     }
     let cidrs = networks(form);
     let days = form.text("expires").parse().ok();
@@ -87,8 +86,9 @@ fn networks(form: &mut FilledForm) -> Option<Vec<IpNet>> {
     let entries = form.text("addresses").split([',', ' ', '\t', '\r', '\n']);
     let entries: Vec<_> = entries.filter(|entry| !entry.is_empty()).collect();
     if entries.len() > MAX_NETWORKS {
-        let max = MAX_NETWORKS.to_string();
-        form.faults.add("addresses", fill("Enter at most {max} networks.", &[("max", &max)]));
+        let text =
+            tn!("Enter at most {count} network.", "Enter at most {count} networks.", MAX_NETWORKS);
+        form.faults.add("addresses", text);
         return None;
     }
     let networks = entries.iter().map(|entry| parse_network(entry).ok_or(*entry));
@@ -96,8 +96,11 @@ fn networks(form: &mut FilledForm) -> Option<Vec<IpNet>> {
         Ok(networks) => Some(networks).filter(|networks| !networks.is_empty()),
         Err(entry) => {
             let entry: String = entry.chars().take(60).collect();
-            let text = "{entry} is not an IP address or network. Enter it like 203.0.113.7 or 203.0.113.0/24.";
-            form.faults.add("addresses", fill(text, &[("entry", &entry)]));
+            let text = t!(
+                "{entry} is not an IP address or network. Enter it like 203.0.113.7 or 203.0.113.0/24.",
+                entry
+            );
+            form.faults.add("addresses", text);
             None
         }
     }

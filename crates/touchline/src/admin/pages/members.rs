@@ -26,12 +26,12 @@ const RESET_EMAIL_LIMIT: RateLimit =
 pub(super) const MEMBERS: &str = "/admin/members";
 /// The messages that a page shows after a redirect, by the value of `?done=`.
 pub(super) const FLASH_MESSAGES: [(&str, &str); 6] = [
-    ("role", "The role was changed."),
-    ("reset", "We sent them a link to choose a new password."),
-    ("removed", "The member was removed from the club."),
-    ("revoked", "The invitation no longer works."),
-    ("approved", "The request was approved. This person now has access to the club."),
-    ("refused", "The request was refused."),
+    ("role", mark!("The role was changed.")),
+    ("reset", mark!("We sent them a link to choose a new password.")),
+    ("removed", mark!("The member was removed from the club.")),
+    ("revoked", mark!("The invitation no longer works.")),
+    ("approved", mark!("The request was approved. This person now has access to the club.")),
+    ("refused", mark!("The request was refused.")),
 ];
 
 pub(super) fn router() -> Router<App> {
@@ -65,11 +65,11 @@ const COLUMNS: &[Column<Member>] = &[
     }),
     Column::page("Role", |(user, _)| {
         let kind = if user.role == Role::Member { "" } else { "info" };
-        let disabled = user.disabled_at.map(|_| Cell::Badge(("bad", "Disabled")));
-        Cell::Badge((kind, user.role.label())).and_if(disabled)
+        let disabled = user.disabled_at.map(|_| Cell::Badge(("bad", t!("Disabled"))));
+        Cell::Badge((kind, t!(user.role.label()))).and_if(disabled)
     }),
     Column::page("Teams", |(_, teams)| match teams.split_first() {
-        None => Cell::muted("None"),
+        None => Cell::muted(t!("None")),
         Some((first, others)) => {
             let others = others.iter().map(|team| Cell::text(", ").and(Cell::name(team)));
             others.fold(Cell::name(first), Cell::and).inside("span", "")
@@ -77,20 +77,20 @@ const COLUMNS: &[Column<Member>] = &[
     }),
     Column::page("Last seen", |(user, _)| match user.last_seen_at {
         Some(at) => Cell::Age(at),
-        None => Cell::text("Not recently").inside("span", "muted nowrap"),
+        None => Cell::text(t!("Not recently")).inside("span", "muted nowrap"),
     }),
     Column::page("Two-step sign-in", |(user, _)| match (user.two_step, user.role) {
-        (true, _) => Cell::Badge(("good", "On")),
-        (false, Role::Member) => Cell::Badge(("", "Off")),
-        (false, _) => Cell::Badge(("warn", "Off")),
+        (true, _) => Cell::Badge(("good", t!("On"))),
+        (false, Role::Member) => Cell::Badge(("", t!("Off"))),
+        (false, _) => Cell::Badge(("warn", t!("Off"))),
     }),
 ];
 
 async fn list(visitor: Visitor<AdminArea>) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Asc)?;
     let filters = FilterBar::new(&request.form)
-        .select("role", "Role", "All", ROLES.map(|role| (role.as_str(), role.label())))
-        .select("two_step", "Two-step sign-in", "All", [("on", "On"), ("off", "Off")])
+        .select("role", "Role", "All", ROLES.map(|role| (role.as_str(), t!(role.label()))))
+        .select("two_step", "Two-step sign-in", "All", [("on", t!("On")), ("off", t!("Off"))])
         .clear(MEMBERS);
     let filter = UserFilter {
         role: Role::parse(filters.text("role")),
@@ -114,9 +114,9 @@ async fn list(visitor: Visitor<AdminArea>) -> PageResult {
         (user, teams)
     };
     let members: Vec<Member> = people.into_iter().map(member).collect();
-    let list = List::new("Members", COLUMNS, &members, &visitor.times());
-    let frame =
-        visitor.frame("Members", Section::Members).flash(visitor.guest.done_flash(&FLASH_MESSAGES));
+    let list = List::new(t!("Members"), COLUMNS, &members, &visitor.times());
+    let frame = visitor.frame(t!("Members"), Section::Members);
+    let frame = frame.flash(visitor.guest.done_flash(&FLASH_MESSAGES));
     let list = list.next(next).filters(filters);
     Ok(page::html(StatusCode::OK, &MembersPage { frame, list, claims, adults, invitations })?)
 }
@@ -166,14 +166,14 @@ impl MemberPage {
         format!("{MEMBERS}/{}/remove", self.user.id)
     }
 
-    /// The label of the button that removes them.
+    /// The label of the button that removes them, in English.
     fn remove_label(&self) -> &'static str {
         remove_label(self.is_self)
     }
 }
 
 fn remove_label(own: bool) -> &'static str {
-    if own { "Leave the club" } else { "Remove from the club" }
+    if own { mark!("Leave the club") } else { mark!("Remove from the club") }
 }
 
 async fn show(PathParams(id): PathParams<UserId>, visitor: Visitor<AdminArea>) -> PageResult {
@@ -240,7 +240,7 @@ async fn removal_page(
 ) -> PageResult {
     let user = visitor.read(move |db: &Reader<'_>| users::find(db, id)).await?;
     let is_self = visitor.visit.user == id;
-    let frame = visitor.frame(format!("Remove {}?", user.name), Section::Members);
+    let frame = visitor.frame(t!("Remove {name}?", name = user.name), Section::Members);
     let mut form = FilledForm::empty(&[]);
     if let Some(error) = error {
         form.add_error(error);
@@ -259,16 +259,16 @@ async fn removal_page(
 
 /// What happens to members who are removed.
 const REMOVAL_OF_OTHER: [&str; 4] = [
-    "They are signed out of this club at once, on every device.",
-    "Apps that act for them here stop working at once.",
-    "Open invitations and team links that they created stop working.",
-    "They stay on their teams’ rosters, but can no longer sign in to this club.",
+    mark!("They are signed out of this club at once, on every device."),
+    mark!("Apps that act for them here stop working at once."),
+    mark!("Open invitations and team links that they created stop working."),
+    mark!("They stay on their teams’ rosters, but can no longer sign in to this club."),
 ];
 const REMOVAL_OF_SELF: [&str; 4] = [
-    "You are signed out of this club at once, on every device.",
-    "Apps that act for you here stop working at once.",
-    "Open invitations and team links that you created stop working.",
-    "You stay on your teams’ rosters, but can no longer sign in to this club.",
+    mark!("You are signed out of this club at once, on every device."),
+    mark!("Apps that act for you here stop working at once."),
+    mark!("Open invitations and team links that you created stop working."),
+    mark!("You stay on your teams’ rosters, but can no longer sign in to this club."),
 ];
 
 /// Asks for confirmation.

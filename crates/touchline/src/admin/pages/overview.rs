@@ -59,7 +59,7 @@ impl Overview {
     fn invitations_label(&self) -> String {
         match self.summary.invitations {
             0 => String::new(),
-            count => format!("{count} invited"),
+            count => tn!("{count} invited", "{count} invited", count),
         }
     }
 }
@@ -77,8 +77,9 @@ async fn show(visitor: Visitor<AdminArea>) -> PageResult {
     let age = tokio::task::spawn_blocking(move || doctor::backup_age(&data, now)).await;
     let age = age.map_err(|error| Error::internal(error.to_string()))?;
     let alerts = alerts(&summary, age);
-    let flash = visitor.guest.done_flash(&[("joined", "Welcome. You can now manage the club.")]);
-    let frame = visitor.frame("Overview", Section::Overview).flash(flash);
+    let flash =
+        visitor.guest.done_flash(&[("joined", mark!("Welcome. You can now manage the club."))]);
+    let frame = visitor.frame(t!("Overview"), Section::Overview).flash(flash);
     let page = Overview { frame, summary, alerts, activity, now };
     Ok(page::html(StatusCode::OK, &page)?)
 }
@@ -103,9 +104,9 @@ fn describe_entries(db: &Reader<'_>, entries: &[AuditEntry]) -> Result<Vec<Activ
 /// What to call an actor who has no name in the club.
 fn unnamed_actor_label(actor: &str) -> &str {
     if actor.starts_with(UserKind::PREFIX) {
-        "Someone outside the club"
+        t!("Someone outside the club")
     } else if actor.starts_with(InvitationKind::PREFIX) {
-        "Someone with an invitation"
+        t!("Someone with an invitation")
     } else {
         actor
     }
@@ -113,46 +114,52 @@ fn unnamed_actor_label(actor: &str) -> &str {
 
 /// What needs attention, most urgent first.
 fn alerts(summary: &Summary, backup_age: Option<i64>) -> Vec<Alert> {
-    let counted = |count: i64, singular: &str, plural: &str| match count {
-        0 => None,
-        1 => Some(format!("1 {singular}")),
-        count => Some(format!("{count} {plural}")),
-    };
     let alert = |kind, text: Option<String>, href: &'static str, action| {
         text.map(|text| Alert { kind, text, href: href.into(), action })
     };
-    let backup = backup_age.filter(|days| *days > doctor::MAX_BACKUP_AGE_DAYS);
-    let backup = backup.map(|days| format!("The last backup is {days} days old"));
-    let demo = summary.account.demo.then(|| "This is the demo club".to_owned());
-    let owners = counted(
-        summary.owners_without_two_step,
-        "owner has no two-step sign-in",
-        "owners have no two-step sign-in",
-    );
-    let emails =
-        counted(summary.failed_emails, "email was not delivered", "emails were not delivered");
-    let expiring = counted(
-        summary.expiring_keys,
-        "API key expires within 14 days",
-        "API keys expire within 14 days",
-    );
-    let old = counted(
-        summary.old_keys,
-        "API key is older than 90 days",
-        "API keys are older than 90 days",
-    );
-    let claims = counted(summary.claims, "person wants to join", "people want to join");
+    let some = |count: i64, text: fn(i64) -> String| (count > 0).then(|| text(count));
+    let backup = backup_age.filter(|days| *days > doctor::MAX_BACKUP_AGE_DAYS).map(|days| {
+        tn!("The last backup is {count} day old", "The last backup is {count} days old", days)
+    });
+    let demo = summary.account.demo.then(|| t!("This is the demo club").to_owned());
+    let owners = some(summary.owners_without_two_step, |count| {
+        tn!(
+            "{count} owner has no two-step sign-in",
+            "{count} owners have no two-step sign-in",
+            count
+        )
+    });
+    let emails = some(summary.failed_emails, |count| {
+        tn!("{count} email was not delivered", "{count} emails were not delivered", count)
+    });
+    let expiring = some(summary.expiring_keys, |count| {
+        tn!(
+            "{count} API key expires within 14 days",
+            "{count} API keys expire within 14 days",
+            count
+        )
+    });
+    let old = some(summary.old_keys, |count| {
+        tn!(
+            "{count} API key is older than 90 days",
+            "{count} API keys are older than 90 days",
+            count
+        )
+    });
+    let claims = some(summary.claims, |count| {
+        tn!("{count} person wants to join", "{count} people want to join", count)
+    });
     let [turned_off, failing] = webhook_alerts(&summary.webhooks);
     [
         turned_off,
-        alert("warn", claims, "/admin/members/claims", "Review requests"),
-        alert("warn", owners, "/admin/members?role=owner&two_step=off", "View owners"),
-        alert("warn", emails, FAILED_EMAILS, "View emails"),
+        alert("warn", claims, "/admin/members/claims", t!("Review requests")),
+        alert("warn", owners, "/admin/members?role=owner&two_step=off", t!("View owners")),
+        alert("warn", emails, FAILED_EMAILS, t!("View emails")),
         failing,
-        alert("warn", expiring, "/admin/keys?state=expiring", "View keys"),
-        alert("info", old, "/admin/keys?state=old", "View keys"),
-        alert("warn", backup, "/admin/health", "View details"),
-        alert("info", demo, "/admin/settings", "Settings"),
+        alert("warn", expiring, "/admin/keys?state=expiring", t!("View keys")),
+        alert("info", old, "/admin/keys?state=old", t!("View keys")),
+        alert("warn", backup, "/admin/health", t!("View details")),
+        alert("info", demo, "/admin/settings", t!("Settings")),
     ]
     .into_iter()
     .flatten()
@@ -161,19 +168,21 @@ fn alerts(summary: &Summary, backup_age: Option<i64>) -> Vec<Alert> {
 
 /// Webhooks that need attention. A single one is linked directly, because its own page says more.
 fn webhook_alerts(waiting: &WebhookAlerts) -> [Option<Alert>; 2] {
-    let alert = |kind, ids: &[WebhookId], state: &str, singular: &str, plural: &str| {
-        let (text, href) = match ids {
+    let alert = |kind, ids: &[WebhookId], state: &str, text: String| {
+        let href = match ids {
             [] => return None,
-            [id] => (singular.to_owned(), format!("/admin/webhooks/{id}")),
-            _ => (format!("{} {plural}", ids.len()), format!("/admin/webhooks?state={state}")),
+            [id] => format!("/admin/webhooks/{id}"),
+            _ => format!("/admin/webhooks?state={state}"),
         };
-        Some(Alert { kind, text, href: href.into(), action: "View details" })
+        Some(Alert { kind, text, href: href.into(), action: t!("View details") })
     };
-    let off = ("A webhook was turned off", "webhooks were turned off");
-    let failing = ("A webhook is failing", "webhooks are failing");
+    let WebhookAlerts { turned_off, failing, .. } = waiting;
+    let off_text =
+        tn!("A webhook was turned off", "{count} webhooks were turned off", turned_off.len());
+    let failing_text = tn!("A webhook is failing", "{count} webhooks are failing", failing.len());
     [
-        alert("danger", &waiting.turned_off, "turned_off", off.0, off.1),
-        alert("warn", &waiting.failing, "failing", failing.0, failing.1),
+        alert("danger", turned_off, "turned_off", off_text),
+        alert("warn", failing, "failing", failing_text),
     ]
 }
 
@@ -189,8 +198,8 @@ async fn events(visitor: Visitor<AdminArea>) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Asc)?;
     let events = RowPage::read(&visitor, &request, summary::upcoming_events).await?;
     let times = (visitor.app().clock.now(), visitor.read(account::find).await?.timezone);
-    let list = events.list("Events in the next 7 days", EVENT_COLUMNS, &times);
-    let frame = visitor.frame("Events in the next 7 days", Section::Overview);
+    let list = events.list(t!("Events in the next 7 days"), EVENT_COLUMNS, &times);
+    let frame = visitor.frame(t!("Events in the next 7 days"), Section::Overview);
     Ok(page::html(StatusCode::OK, &EventsPage { frame, list })?)
 }
 
@@ -208,7 +217,7 @@ const EMAIL_COLUMNS: &[Column<FailedEmail>] = &[
 async fn failed_emails(visitor: Visitor<AdminArea>) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let emails = RowPage::read(&visitor, &request, summary::failed_emails).await?;
-    let list = emails.list("Failed emails", EMAIL_COLUMNS, &visitor.times());
-    let frame = visitor.frame("Failed emails", Section::Overview);
+    let list = emails.list(t!("Failed emails"), EMAIL_COLUMNS, &visitor.times());
+    let frame = visitor.frame(t!("Failed emails"), Section::Overview);
     Ok(page::html(StatusCode::OK, &FailedEmailsPage { frame, list })?)
 }

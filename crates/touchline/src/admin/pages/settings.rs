@@ -38,9 +38,9 @@ async fn render_settings(visitor: &Visitor<AdminArea>, form: Option<FilledForm>)
     let account = visitor.read(|db: &Reader<'_>| account::find(db)).await?;
     let page = SettingsPage {
         frame: visitor
-            .frame("Settings", Section::Settings)
-            .flash(visitor.guest.done_flash(&[("saved", "The settings were saved.")])),
-        tier: account.tier.label(),
+            .frame(t!("Settings"), Section::Settings)
+            .flash(visitor.guest.done_flash(&[("saved", mark!("The settings were saved."))])),
+        tier: t!(account.tier.label()),
         requests: visitor.app().config.rate_limits.of(account.tier),
         owner: visitor.visit.role == Some(Role::Owner),
         form: form.unwrap_or_else(|| {

@@ -21,7 +21,7 @@ pub(super) fn show<T: askama::Template>(status: StatusCode, page: &T) -> PageRes
 
 /// Adds the scopes to choose from. The explanation is the name in the API.
 pub(super) fn with_scopes(form: FilledForm) -> FilledForm {
-    let scopes = ScopeName::ALL.iter().map(|(scope, name)| (*name, scope.description(), *name));
+    let scopes = ScopeName::ALL.iter().map(|(scope, name)| (*name, t!(scope.description()), *name));
     form.explained_options("scopes", scopes)
 }
 
@@ -30,8 +30,8 @@ pub(super) fn parse_scopes(form: &mut FilledForm) -> Option<Scopes> {
     let selected = form.all("scopes");
     let scopes: Option<Vec<_>> = selected.iter().map(|name| ScopeName::parse(name)).collect();
     let error = match scopes {
-        None => "One of these permissions does not exist. Choose again.",
-        Some(scopes) if scopes.is_empty() => "Choose at least one permission.",
+        None => t!("One of these permissions does not exist. Choose again."),
+        Some(scopes) if scopes.is_empty() => t!("Choose at least one permission."),
         Some(scopes) => return Some(Scopes::of(scopes)),
     };
     form.faults.add("scopes", error);

@@ -6,8 +6,10 @@ use super::shared::{Admin, show};
 use crate::accounts::account::{self, Account};
 use crate::accounts::usage::{self, Count, HOUR, HOURS_PER_WEEK, UsageHour};
 use crate::admin::chart::{Bar, Chart};
+use crate::i18n::{Locale, format};
 use crate::names::Names;
 use crate::prelude::*;
+use crate::tier::Tier;
 use crate::web::prelude::*;
 
 const HOURS_PER_DAY: u32 = 24;
@@ -32,13 +34,13 @@ struct Credential {
 #[template(path = "admin/usage.html")]
 struct UsagePage {
     frame: Frame,
+    lead: &'static str,
     /// The notes below the number of requests and below the limit.
-    notes: (String, String),
+    notes: (&'static str, &'static str),
     quota: u32,
     remaining: u32,
-    /// The period, as the value of the query parameter and as text.
+    /// The period, as the value of the query parameter.
     range: &'static str,
-    period: &'static str,
     /// The name and id of the key or app that the page is filtered by.
     selected: Option<(String, String)>,
     total: Count,
@@ -56,13 +58,29 @@ impl UsagePage {
     fn is_selected(&self, id: &str) -> bool {
         self.selected.as_ref().is_some_and(|(_, only)| only == id)
     }
+
+    /// The headings of the table by hour.
+    fn hour_heads() -> [String; 3] {
+        let [requests, refused] = count_heads();
+        [t!("Hour").to_owned(), requests, refused]
+    }
+
+    /// The headings of the table by key and app.
+    fn credential_heads() -> [String; 4] {
+        let [requests, refused] = count_heads();
+        [t!("Name").to_owned(), t!("Kind").to_owned(), requests, refused]
+    }
+}
+
+/// The headings of the columns with numbers.
+fn count_heads() -> [String; 2] {
+    [t!("Requests"), t!("Refused")].map(|head| format!("#{head}"))
 }
 
 async fn show_usage(visitor: Admin) -> PageResult<Response> {
     let query = visitor.guest.query()?;
     let week = query.text("range") == "7d";
-    let (hours, range, period) =
-        if week { (HOURS_PER_WEEK, "7d", "7 days") } else { (HOURS_PER_DAY, "24h", "24 hours") };
+    let (hours, range) = if week { (HOURS_PER_WEEK, "7d") } else { (HOURS_PER_DAY, "24h") };
     let app = visitor.app();
     // Flush the counters in memory, so that the newest requests are included.
     app.flush_usage().await;
@@ -85,19 +103,30 @@ async fn show_usage(visitor: Admin) -> PageResult<Response> {
     let zone = account.timezone.clone();
     let credentials = credentials(&usage, &names);
     let page = UsagePage {
-        frame: visitor.frame("Usage and limits", Section::Usage),
+        frame: visitor.frame(t!("Usage and limits"), Section::Usage),
+        lead: if week {
+            t!("API requests by programs and apps in the last 7 days.")
+        } else {
+            t!("API requests by programs and apps in the last 24 hours.")
+        },
         quota,
         remaining: app.limits.remaining(account.id, quota),
         range,
-        period,
         selected: selected.map(|id| (names.get_or_id(&id).to_owned(), id)),
-        summary: summarize(total, &by_hour, period, &zone),
+        summary: summarize(total, &by_hour, week, &zone),
         total,
         others: credentials.len().saturating_sub(MAX_CREDENTIALS),
         credentials: credentials.into_iter().take(MAX_CREDENTIALS).collect(),
         chart: Chart::new(&bars(&by_hour, &zone, week)),
         hours: by_hour.into_iter().rev().filter(|(_, count)| count.requests > 0).collect(),
-        notes: (format!("In the last {period}"), format!("The limit of the {} tier", account.tier)),
+        notes: (
+            if week { t!("In the last 7 days") } else { t!("In the last 24 hours") },
+            match account.tier {
+                Tier::Free => t!("The limit of the free tier"),
+                Tier::Club => t!("The limit of the club tier"),
+                Tier::League => t!("The limit of the league tier"),
+            },
+        ),
         zone,
     };
     show(StatusCode::OK, &page)
@@ -130,7 +159,8 @@ fn credentials(usage: &[UsageHour], names: &Names) -> Vec<Credential> {
     }
     let credentials = counts.into_iter().map(|(id, count)| {
         let is_app = id.starts_with("app_");
-        let (kind, folder) = if is_app { ("OAuth app", "apps") } else { ("API key", "keys") };
+        let (kind, folder) =
+            if is_app { (t!("OAuth app"), "apps") } else { (t!("API key"), "keys") };
         let (id, name) = (id.to_owned(), names.get_or_id(id).to_owned());
         Credential { href: format!("/admin/{folder}/{id}"), id, name, kind, count }
     });
@@ -140,53 +170,69 @@ fn credentials(usage: &[UsageHour], names: &Names) -> Vec<Credential> {
 }
 
 fn bars(by_hour: &BTreeMap<Timestamp, Count>, zone: &Zone, week: bool) -> Vec<Bar> {
+    let locale = Locale::current_or_english();
     let bar = |(hour, count): (&Timestamp, &Count)| {
         let local = zone.local(*hour);
-        let day = local.day();
         let label = match (week, local.hour()) {
-            (false, hour) => format!("{hour:02}:00"),
-            (true, 0) => format!("{} {}", day.day(), month_name(day)),
+            (false, _) => format::time(locale, local),
+            (true, 0) => format::day(locale, local.day()),
             (true, _) => String::new(),
         };
-        let refused = match count.refused {
-            0 => String::new(),
-            refused => format!(", {refused} refused"),
-        };
-        let tooltip =
-            format!("{day}, {:02}:00: {} requests{refused}", local.hour(), count.requests);
-        Bar { label, tooltip, value: count.requests, part: count.refused }
+        Bar {
+            label,
+            tooltip: tooltip(*hour, *count, zone),
+            value: count.requests,
+            part: count.refused,
+        }
     };
     by_hour.iter().map(bar).collect()
 }
 
-fn month_name(day: Day) -> &'static str {
-    let months =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    usize::try_from(day.month() - 1).ok().and_then(|month| months.get(month)).unwrap_or(&"")
+fn tooltip(hour: Timestamp, Count { requests, refused }: Count, zone: &Zone) -> String {
+    let time = format::minute(Locale::current_or_english(), zone.local(hour));
+    match refused {
+        0 => tn!("{time}: {count} request", "{time}: {count} requests", requests, time),
+        _ => tn!(
+            "{time}: {count} request, {refused} refused",
+            "{time}: {count} requests, {refused} refused",
+            requests,
+            time,
+            refused
+        ),
+    }
 }
 
 /// The chart as text, for screen readers.
 fn summarize(
-    total: Count,
+    Count { requests, refused }: Count,
     by_hour: &BTreeMap<Timestamp, Count>,
-    period: &str,
+    week: bool,
     zone: &Zone,
 ) -> String {
-    let group = |count: i64| kit::money::group_thousands(&count.to_string());
+    let total = if week {
+        tn!(
+            "{count} request in the last 7 days, {refused} of them refused.",
+            "{count} requests in the last 7 days, {refused} of them refused.",
+            requests,
+            refused
+        )
+    } else {
+        tn!(
+            "{count} request in the last 24 hours, {refused} of them refused.",
+            "{count} requests in the last 24 hours, {refused} of them refused.",
+            requests,
+            refused
+        )
+    };
     let busiest = by_hour.iter().max_by_key(|(_, count)| count.requests);
     let busiest = busiest.filter(|(_, count)| count.requests > 0).map(|(hour, count)| {
         let local = zone.local(*hour);
-        format!(
-            " The busiest hour started at {:02}:00 on {} with {}.",
-            local.hour(),
-            local.day().format_text(),
-            group(count.requests)
-        )
+        let time = format::time(Locale::current_or_english(), local);
+        let (day, count) = (local.day(), count.requests);
+        t!("The busiest hour started at {time} on {day} with {count}.", time, day, count)
     });
-    format!(
-        "{} requests in the last {period}, {} of them refused.{}",
-        group(total.requests),
-        group(total.refused),
-        busiest.unwrap_or_default()
-    )
+    match busiest {
+        Some(busiest) => format!("{total} {busiest}"),
+        None => total,
+    }
 }

@@ -77,7 +77,7 @@ impl FilledForm {
                 match field.rejection {
                     "" => {}
                     _ if self.values.text(field.name) == shown => {}
-                    error => return Err(error.to_owned()),
+                    error => return Err(t!(error).to_owned()),
                 }
                 let is_check = matches!(field.kind, Kind::Check(_));
                 Ok(if is_check { None } else { Some(Value::Null) })
@@ -86,7 +86,7 @@ impl FilledForm {
             Kind::Checks(_) => {
                 let values = self.all(field.name);
                 match field.required {
-                    Some(error) if values.is_empty() => Err(error.to_owned()),
+                    Some(error) if values.is_empty() => Err(t!(error).to_owned()),
                     _ => Ok(Some(values.into())),
                 }
             }
@@ -109,7 +109,7 @@ impl FilledForm {
     /// The value that was shown, if there is a hidden field with it.
     fn shown(&self, field: &Field, name: &str) -> Option<&str> {
         let row = row_number(field, name).map(|number| number.to_string());
-        let shown_in = fill(field.shown_in, &[("row", row.as_deref().unwrap_or_default())]);
+        let shown_in = field.shown_in.replace("{row}", &row.unwrap_or_default());
         self.values.get(&shown_in).map(str::trim).filter(|_| !shown_in.is_empty())
     }
 
@@ -124,14 +124,18 @@ impl FilledForm {
         };
         let value = match field.required {
             None if text.is_empty() => return Ok(Some(Value::Null)),
-            Some(error) if text.is_empty() && !error.is_empty() => return Err(error.to_owned()),
+            Some(error) if text.is_empty() && !error.is_empty() => {
+                return Err(t!(error).to_owned());
+            }
             _ => parse::parse(field, &text, &self.context(field))?,
         };
         match (field.required, &value) {
-            (Some(error), Some(Value::String(text))) if text.is_empty() => Err(error.to_owned()),
+            (Some(error), Some(Value::String(text))) if text.is_empty() => {
+                Err(t!(error).to_owned())
+            }
             (None, Some(Value::String(text))) if text.is_empty() => Ok(Some(Value::Null)),
             (Some(error), Some(_)) if !error.is_empty() && !self.is_option(field) => {
-                Err(error.to_owned())
+                Err(t!(error).to_owned())
             }
             _ => Ok(value),
         }
@@ -152,10 +156,10 @@ impl FilledForm {
     fn read_rows(&mut self, field: &Field, rows: &Rows, applies: bool) -> Parsed {
         let numbers = self.filled_rows(rows);
         if !applies && !numbers.is_empty() && !field.rejection.is_empty() {
-            return Err(field.rejection.to_owned());
+            return Err(t!(field.rejection).to_owned());
         }
         if let Some(error) = field.required.filter(|_| applies && numbers.is_empty()) {
-            return Err(error.to_owned());
+            return Err(t!(error).to_owned());
         }
         let rows = numbers.map(|number| self.read_row(field, rows, number)).collect::<Vec<_>>();
         Ok(if applies { Some(rows.into()) } else { None })

@@ -1,4 +1,4 @@
-//! Declares the fields of a form. Labels, hints and errors are literals: they are the keys of translations.
+//! Declares the fields of a form. Labels, hints and errors are literals: they are translated when they are shown.
 
 /// A field of a form, declared once: how it is shown, parsed and sent to the API.
 #[derive(Debug, Clone, Copy)]
@@ -168,7 +168,7 @@ impl Field {
 
     /// A whole number.
     pub const fn number(name: &'static str, label: &'static str) -> Self {
-        Self::input(name, label, Kind::Number(0, i64::MAX, "Enter a whole number."))
+        Self::input(name, label, Kind::Number(0, i64::MAX, mark!("Enter a whole number.")))
     }
 
     /// A whole number in a range, and the error for anything else.

@@ -10,7 +10,7 @@ use super::parse;
 use super::{Faults, Form};
 use crate::prelude::*;
 use crate::web::form_dedup::Nonce;
-use crate::web::sentence::fill;
+use crate::web::sentence::{Label, fill};
 use crate::web::visitor::url_encode;
 
 /// The hidden fields that any form can have: against double submission, and to detect changes by others.
@@ -232,7 +232,7 @@ impl FilledForm {
 
     /// Adds options to a field.
     #[must_use]
-    pub fn options<V: ToString, L: Into<String>>(
+    pub fn options<V: ToString, L: Label>(
         self,
         name: &'static str,
         options: impl IntoIterator<Item = (V, L)>,
@@ -242,12 +242,12 @@ impl FilledForm {
 
     /// Adds options with explanations to a field.
     #[must_use]
-    pub fn explained_options<V: ToString, L: Into<String>, A: Into<String>>(
+    pub fn explained_options<V: ToString, L: Label, A: Label>(
         mut self,
         name: &'static str,
         options: impl IntoIterator<Item = (V, L, A)>,
     ) -> Self {
-        let options = options.into_iter().map(|(v, l, a)| (v.to_string(), l.into(), a.into()));
+        let options = options.into_iter().map(|(v, l, a)| (v.to_string(), l.shown(), a.shown()));
         self.options.entry(name).or_default().extend(options);
         self
     }
@@ -278,11 +278,11 @@ impl FilledForm {
         self
     }
 
-    /// Adds the error of a field, unless it is empty.
+    /// Adds the error of a field, unless it is empty. It is translated.
     #[must_use]
     pub fn with_error(mut self, name: &str, error: &str) -> Self {
         if !error.is_empty() {
-            self.faults.add(name, error);
+            self.faults.add(name, t!(error));
         }
         self
     }
@@ -354,8 +354,8 @@ impl FilledForm {
         removed(field.name) || field.when.is_some_and(|(control, _)| removed(control))
     }
 
-    /// The words of a label or hint with its placeholders.
-    pub(super) fn fill(&self, text: &str, row: Option<usize>) -> String {
+    /// A label or hint in the reader's language, with its placeholders replaced.
+    pub(super) fn fill(&self, text: &'static str, row: Option<usize>) -> String {
         let row = row.map(|row| row.to_string());
         let words = self.words.iter().map(|(name, word)| (*name, word.as_str()));
         let words: Vec<_> = words.chain(row.as_deref().map(|row| ("row", row))).collect();
@@ -380,7 +380,7 @@ impl Field {
 
 /// The name of a field in a row.
 pub(super) fn row_name(field: &Field, number: usize) -> String {
-    fill(field.name, &[("row", &number.to_string())])
+    field.name.replace("{row}", &number.to_string())
 }
 
 /// The number of the row in the name of a field.

@@ -5,8 +5,8 @@ use kit::text::{self, TextFault};
 use kit::{AmountFault, LocalTime};
 
 use super::field::{Field, Kind};
+use crate::i18n::Message;
 use crate::prelude::*;
-use crate::web::sentence::fill;
 
 /// What the text of a field is parsed with.
 pub(super) struct Context<'a> {
@@ -39,8 +39,8 @@ pub(super) fn parse(
         },
         Kind::Number(min, max, error) => {
             let number = parse_number(text).ok().filter(|number| (min..=max).contains(number));
-            let max = max.to_string();
-            number.ok_or_else(|| fill(error, &[("max", &max)]))?.into()
+            let error = || Message::from(error).with("max", &max).to_string();
+            number.ok_or_else(error)?.into()
         }
         Kind::Day => day(text)?.to_string().into(),
         Kind::LocalTime => local_time(text, context.zone)?.to_string().into(),
@@ -63,34 +63,29 @@ fn block(text: &str, max: usize) -> Result<String, String> {
 fn text_fault(fault: TextFault) -> Result<String, String> {
     match fault {
         TextFault::Empty => Ok(String::new()),
-        TextFault::TooLong { max } => {
-            Err(fill("Use at most {max} characters.", &[("max", &max.to_string())]))
-        }
-        TextFault::Control => Err("Remove characters that cannot be displayed.".to_owned()),
+        TextFault::TooLong { max } => Err(t!("Use at most {max} characters.", max)),
+        TextFault::Control => Err(t!("Remove characters that cannot be displayed.").to_owned()),
     }
 }
 
 /// An amount in minor units.
 fn amount(text: &str, currency: Currency, min: i64) -> Result<i64, String> {
-    let code = ("currency", currency.code());
+    let (code, digits) = (currency.code(), currency.digits());
     Err(match Money::parse(text, currency) {
-        Ok(Money { minor, .. }) if minor < min => "The amount must be more than zero.".to_owned(),
-        Ok(Money { minor, .. }) if minor <= MAX_AMOUNT => return Ok(minor),
-        Ok(_) | Err(AmountFault::TooLarge) => "The amount is too large.".to_owned(),
-        Err(AmountFault::NotANumber) => {
-            let example = Money { minor: 10i64.pow(currency.digits()) * 150, currency };
-            let example = example.format_amount();
-            fill(
-                "Enter an amount in {currency}, such as {example}.",
-                &[code, ("example", &example)],
-            )
+        Ok(Money { minor, .. }) if minor < min => {
+            t!("The amount must be more than zero.").to_owned()
         }
-        Err(AmountFault::TooManyDecimals) if currency.digits() == 0 => {
-            fill("{currency} amounts have no decimals. Enter a whole number.", &[code])
+        Ok(Money { minor, .. }) if minor <= MAX_AMOUNT => return Ok(minor),
+        Ok(_) | Err(AmountFault::TooLarge) => t!("The amount is too large.").to_owned(),
+        Err(AmountFault::NotANumber) => {
+            let example = Money { minor: 10i64.pow(digits) * 150, currency }.format_amount();
+            t!("Enter an amount in {currency}, such as {example}.", currency = code, example)
+        }
+        Err(AmountFault::TooManyDecimals) if digits == 0 => {
+            t!("{currency} amounts have no decimals. Enter a whole number.", currency = code)
         }
         Err(AmountFault::TooManyDecimals) => {
-            let digits = currency.digits().to_string();
-            fill("{currency} amounts have at most {digits} decimals.", &[code, ("digits", &digits)])
+            t!("{currency} amounts have at most {digits} decimals.", currency = code, digits)
         }
     })
 }
@@ -105,9 +100,11 @@ fn percent(text: &str, min: i64, max: i64) -> Result<i64, String> {
     let parsed = number(whole).zip(number(&format!("{decimals:0<2}"))).filter(|_| valid);
     let points = parsed.map(|(whole, hundredths)| whole * 100 + hundredths);
     let error = match (min, max) {
-        (0, _) => "Enter a percentage from 0 to 100, such as 7.5.",
-        (_, 10_000) => "Enter a percentage greater than 0 and at most 100, such as 25 or 12.5.",
-        _ => "Enter a percentage greater than 0 and less than 100, such as 25 or 12.5.",
+        (0, _) => t!("Enter a percentage from 0 to 100, such as 7.5."),
+        (_, 10_000) => {
+            t!("Enter a percentage greater than 0 and at most 100, such as 25 or 12.5.")
+        }
+        _ => t!("Enter a percentage greater than 0 and less than 100, such as 25 or 12.5."),
     };
     points.filter(|points| (min..=max).contains(points)).ok_or_else(|| error.to_owned())
 }
@@ -115,24 +112,24 @@ fn percent(text: &str, min: i64, max: i64) -> Result<i64, String> {
 /// Parses a whole number.
 pub fn parse_number(text: &str) -> Result<i64, String> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|_| is_number).ok_or_else(|| "Enter a whole number.".to_owned())
+    text.parse().ok().filter(|_| is_number).ok_or_else(|| t!("Enter a whole number.").to_owned())
 }
 
 fn day(text: &str) -> Result<Day, String> {
     let error =
-        "Choose a date from the calendar, or enter year, month and day, such as 2026-10-01.";
+        t!("Choose a date from the calendar, or enter year, month and day, such as 2026-10-01.");
     text.parse().map_err(|_| error.to_owned())
 }
 
 fn local_time(text: &str, zone: Option<&Zone>) -> Result<Timestamp, String> {
-    let error = "Enter a date and time, for example 2026-09-05T18:30.";
+    let error = t!("Enter a date and time, for example 2026-09-05T18:30.");
     let local: Option<LocalTime> = text.parse().ok();
     let moment = local.zip(zone).and_then(|(local, zone)| zone.resolve(local));
     moment.ok_or_else(|| error.to_owned())
 }
 
 pub(super) fn currency(text: &str) -> Result<Currency, String> {
-    let error = "Enter a three-letter currency code, such as EUR.";
+    let error = t!("Enter a three-letter currency code, such as EUR.");
     text.to_uppercase().parse().map_err(|_| error.to_owned())
 }
 

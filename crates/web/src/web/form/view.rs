@@ -110,6 +110,14 @@ impl<'a> FieldView<'a> {
         self.form.fill(self.field.hint, self.row).trim().to_owned()
     }
 
+    /// The explanation of a checkbox.
+    fn about(&self) -> String {
+        match self.field.kind {
+            Kind::Check(about) => self.form.fill(about, None),
+            _ => String::new(),
+        }
+    }
+
     fn error(&self) -> String {
         self.form.faults.at(&self.name()).to_owned()
     }
@@ -183,7 +191,7 @@ impl<'a> FieldView<'a> {
         else {
             return Vec::new();
         };
-        let fill = |text: &str| self.form.fill(text, None);
+        let fill = |text: &'static str| self.form.fill(text, None);
         let declared = choices
             .iter()
             .map(|Choice { value, label, about }| self.choice(value, fill(label), fill(about)));

@@ -1,11 +1,10 @@
 //! The filters above a list.
 
-use std::fmt::Display;
-
 use askama::Template;
 use askama::filters::HtmlSafe;
 
 use crate::web::form::Form;
+use crate::web::sentence::Label;
 
 /// The filters of a list: their fields, and the query that was submitted.
 #[derive(Template, Debug, Default)]
@@ -48,16 +47,15 @@ impl FilterBar {
     }
 
     /// Adds a choice. `any` is the label of the choice that does not filter.
-    pub fn select<V: Display, L: Display>(
+    pub fn select<V: ToString, L: Label>(
         self,
         name: &'static str,
         label: &'static str,
-        any: &str,
+        any: &'static str,
         options: impl IntoIterator<Item = (V, L)>,
     ) -> Self {
-        let options =
-            options.into_iter().map(|(value, label)| (value.to_string(), label.to_string()));
-        let options = [(String::new(), any.to_owned())].into_iter().chain(options).collect();
+        let options = options.into_iter().map(|(value, label)| (value.to_string(), label.shown()));
+        let options = [(String::new(), any.shown())].into_iter().chain(options).collect();
         self.field(Field { name, label, kind: "select", options, error: "" })
     }
 

@@ -109,10 +109,9 @@ struct AccountLimits {
 /// Retrieve the caller
 ///
 /// Returns the credential of this request with its account, scopes and rate limits.
-#[utoipa::path(get, path = "/me", operation_id = "me_get", tag = "Account",
-    responses((status = 200, description = "The caller.", body = ObjectResponse<Me>)),
-    security(("key" = [])))]
-async fn me(caller: Caller<AnyCredential>, Query(NoQuery): Query<NoQuery>) -> Result<Response> {
+#[endpoint(get, "/me", id = "me_get", tag = "Account",
+    200(ObjectResponse<Me>, "The caller."))]
+async fn me(caller: Caller<AnyCredential>) -> Result<Response> {
     let credential = caller.credential().clone();
     let quotas = caller.app().config.rate_limits.clone();
     let access = caller.roster_access().await?.map(|access| {

@@ -1,16 +1,17 @@
-//! Declares the inputs of the API. A field is written once, with its limits. The macros derive from it how it is read
+//! Declares the operations of the API and their inputs. A field is written once, with its limits. The macros derive from it how it is read
 //! from a request, its schema, and how it is used to create or update a record.
 //!
 //! The generated code uses `crate::web`, which every crate above `web` re-exports.
 
 mod body;
+mod endpoint;
 mod field;
 mod options;
 mod query;
 mod record;
 
 use proc_macro::TokenStream;
-use syn::{ItemStruct, parse_macro_input};
+use syn::{ItemFn, ItemStruct, parse_macro_input};
 
 /// A request body: `#[input(as = CreateTeamRequest)]`. Derives `Debug` and `ToSchema`, and implements `FromBody`.
 ///
@@ -77,4 +78,20 @@ pub fn inputs(options: TokenStream, item: TokenStream) -> TokenStream {
 pub fn query(options: TokenStream, item: TokenStream) -> TokenStream {
     let item = parse_macro_input!(item as ItemStruct);
     query::expand(options.into(), item).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// An operation of the API: `#[endpoint(get, "/teams/{team_id}", id = "teams_get", tag = "Teams", 200(ObjectResponse<Team>, "The team."))]`.
+///
+/// The doc comment is its summary and description. The arguments of the function are:
+/// - `Caller<Permission>`: the permission implies the scope.
+/// - The parameters of the path, in its order. A tuple stands for several.
+/// - The query, if there is one. Without it, all parameters are rejected.
+/// - `Body<Type>` or `OptionalBody<Type>`. The body of `Body<NoBody>` may be absent.
+///
+/// Options: `example = json!(…)` of the body, and `params(…)`, which replaces the parameters in the description.
+#[proc_macro_attribute]
+pub fn endpoint(options: TokenStream, item: TokenStream) -> TokenStream {
+    let options = parse_macro_input!(options as endpoint::Endpoint);
+    let item = parse_macro_input!(item as ItemFn);
+    endpoint::expand(options, item).unwrap_or_else(syn::Error::into_compile_error).into()
 }

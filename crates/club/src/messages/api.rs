@@ -37,14 +37,9 @@ pub fn routes(routes: Routes) -> Routes {
 /// Returns messages, most recently published first. Scheduled messages are only listed if you filter by `status`.
 /// Retracted messages are listed without their content. Users see the messages that they or their dependents received
 /// and the messages they wrote. Coaches and managers see all messages of their teams.
-#[utoipa::path(get, path = "/messages", operation_id = "messages_list", tag = "Messages",
-    params(Paging<MessageFilter>),
-    responses((status = 200, description = "A page of messages.", body = ListResponse<Message>)),
-    security(("key" = ["messages:read"])))]
-async fn list(
-    caller: Caller<MessagesRead>,
-    Query(paging): Query<Paging<MessageFilter>>,
-) -> Result<Response> {
+#[endpoint(get, "/messages", id = "messages_list", tag = "Messages",
+    200(ListResponse<Message>, "A page of messages."))]
+async fn list(caller: Caller<MessagesRead>, paging: Paging<MessageFilter>) -> Result<Response> {
     caller.page(paging, listing::list).await
 }
 
@@ -56,17 +51,12 @@ async fn list(
 /// to the recipients. If there are still too few adults, the request fails with 409 `conflict` and the error code
 /// `second_adult_required`. Users post in their own name. Only coaches and managers can post announcements and pin
 /// messages.
-#[utoipa::path(post, path = "/messages", operation_id = "messages_create", tag = "Messages",
-    request_body(content = NewMessage, example = json!({
+#[endpoint(post, "/messages", id = "messages_create", tag = "Messages",
+    example = json!({
         "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "kind": "announcement", "subject": "Training moves to 6 pm",
-        "body": "Bring **water**.", "audience": { "to": "all" } })),
-    responses((status = 201, description = "The new message.", body = ObjectResponse<Message>)),
-    security(("key" = ["messages:write"])))]
-async fn create(
-    caller: Caller<MessagesWrite>,
-    Query(NoQuery): Query<NoQuery>,
-    body: Body<NewMessage>,
-) -> Result<Response> {
+        "body": "Bring **water**.", "audience": { "to": "all" } }),
+    201(ObjectResponse<Message>, "The new message."))]
+async fn create(caller: Caller<MessagesWrite>, body: Body<NewMessage>) -> Result<Response> {
     let (access, sender) = (caller.team_access(), caller.sender_identity().await?);
     caller.create(body, move |tx, new| posting::create(tx, &access, &sender, new)).await
 }
@@ -74,13 +64,11 @@ async fn create(
 /// Count unread messages
 ///
 /// Returns the number of published messages that a person has not read, in total and by team.
-#[utoipa::path(get, path = "/messages/unread", operation_id = "messages_unread", tag = "Messages",
-    params(UnreadQuery),
-    responses((status = 200, description = "The number of unread messages.", body = ObjectResponse<UnreadCounts>)),
-    security(("key" = ["messages:read"])))]
+#[endpoint(get, "/messages/unread", id = "messages_unread", tag = "Messages",
+    200(ObjectResponse<UnreadCounts>, "The number of unread messages."))]
 async fn unread(
     caller: Caller<MessagesRead>,
-    Query(UnreadQuery { person_id }): Query<UnreadQuery>,
+    UnreadQuery { person_id }: UnreadQuery,
 ) -> Result<Response> {
     let access = caller.team_access();
     caller.read(move |db| receipt::count_unread(db, &access, person_id)).await
@@ -90,15 +78,9 @@ async fn unread(
 ///
 /// Returns a message. After a message is retracted, `subject` and `body` are `null`, except for admins and adults who
 /// received a message to a minor.
-#[utoipa::path(get, path = "/messages/{message_id}", operation_id = "messages_get", tag = "Messages",
-    params(("message_id" = MessageId, Path, description = "ID of the message.")),
-    responses((status = 200, description = "The message.", body = ObjectResponse<Message>)),
-    security(("key" = ["messages:read"])))]
-async fn find(
-    caller: Caller<MessagesRead>,
-    PathParams(id): PathParams<MessageId>,
-    Query(NoQuery): Query<NoQuery>,
-) -> Result<Response> {
+#[endpoint(get, "/messages/{message_id}", id = "messages_get", tag = "Messages",
+    200(ObjectResponse<Message>, "The message."))]
+async fn find(caller: Caller<MessagesRead>, id: MessageId) -> Result<Response> {
     let access = caller.team_access();
     caller.read_object(move |db| message::find(db, &access, id)).await
 }
@@ -107,15 +89,12 @@ async fn find(
 ///
 /// `pinned` and `metadata` can always be changed. All other fields can only be changed while the message is scheduled.
 /// Omitted fields stay unchanged.
-#[utoipa::path(patch, path = "/messages/{message_id}", operation_id = "messages_update", tag = "Messages",
-    params(("message_id" = MessageId, Path, description = "ID of the message.")),
-    request_body(content = MessageChange, example = json!({ "pinned": true })),
-    responses((status = 200, description = "The updated message.", body = ObjectResponse<Message>)),
-    security(("key" = ["messages:write"])))]
+#[endpoint(patch, "/messages/{message_id}", id = "messages_update", tag = "Messages",
+    example = json!({ "pinned": true }),
+    200(ObjectResponse<Message>, "The updated message."))]
 async fn change(
     caller: Caller<MessagesWrite>,
-    PathParams(id): PathParams<MessageId>,
-    Query(NoQuery): Query<NoQuery>,
+    id: MessageId,
     body: Body<MessageChange>,
 ) -> Result<Response> {
     let access = caller.team_access();
@@ -128,15 +107,12 @@ async fn change(
 ///
 /// The content of a retracted message is no longer shown. The message stays in lists, with who retracted it and when.
 /// Pending emails about it are cancelled, unless a minor received it. A scheduled message is not published.
-#[utoipa::path(delete, path = "/messages/{message_id}", operation_id = "messages_retract", tag = "Messages",
-    params(("message_id" = MessageId, Path, description = "ID of the message.")),
-    responses((status = 200, description = "The retracted message, without its content.", body = ObjectResponse<Message>)),
-    security(("key" = ["messages:write"])))]
+#[endpoint(delete, "/messages/{message_id}", id = "messages_retract", tag = "Messages",
+    200(ObjectResponse<Message>, "The retracted message, without its content."))]
 async fn retract(
     caller: Caller<MessagesWrite>,
-    PathParams(id): PathParams<MessageId>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<NoBody>,
+    id: MessageId,
+    body: Body<NoBody>,
 ) -> Result<Response> {
     let access = caller.team_access();
     caller
@@ -151,14 +127,12 @@ async fn retract(
 /// List receipts
 ///
 /// Lists who received the message and who has read it. Only for the author and for coaches and managers of the team.
-#[utoipa::path(get, path = "/messages/{message_id}/receipts", operation_id = "messages_receipts", tag = "Messages",
-    params(("message_id" = MessageId, Path, description = "ID of the message."), Paging<ReceiptFilter>),
-    responses((status = 200, description = "A page of receipts.", body = ListResponse<Receipt>)),
-    security(("key" = ["messages:read"])))]
+#[endpoint(get, "/messages/{message_id}/receipts", id = "messages_receipts", tag = "Messages",
+    200(ListResponse<Receipt>, "A page of receipts."))]
 async fn receipts(
     caller: Caller<MessagesRead>,
-    PathParams(id): PathParams<MessageId>,
-    Query(paging): Query<Paging<ReceiptFilter>>,
+    id: MessageId,
+    paging: Paging<ReceiptFilter>,
 ) -> Result<Response> {
     caller
         .page(paging, move |db, access, filter, page| receipt::list(db, access, (id, filter), page))
@@ -169,16 +143,14 @@ async fn receipts(
 ///
 /// Idempotent: `read_at` stays the time of the first request. Users can mark messages as read for themselves and their
 /// dependents.
-#[utoipa::path(put, path = "/messages/{message_id}/receipts/{person_id}", operation_id = "messages_mark_read", tag = "Messages",
+#[endpoint(put, "/messages/{message_id}/receipts/{person_id}", id = "messages_mark_read", tag = "Messages",
     params(("message_id" = MessageId, Path, description = "ID of the message."),
         ("person_id" = PersonId, Path, description = "Person who has read the message.")),
-    responses((status = 200, description = "The receipt.", body = ObjectResponse<Receipt>)),
-    security(("key" = ["messages:write"])))]
+    200(ObjectResponse<Receipt>, "The receipt."))]
 async fn read(
     caller: Caller<MessagesWrite>,
-    PathParams(ids): PathParams<(MessageId, PersonId)>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<NoBody>,
+    ids: (MessageId, PersonId),
+    body: Body<NoBody>,
 ) -> Result<Response> {
     let access = caller.team_access();
     caller

@@ -17,16 +17,13 @@ pub fn routes(routes: Routes) -> Routes {
 /// The response contains the `url` of a page where the order can be paid by card within an hour. Send the payer
 /// there. The order is paid as soon as the payment provider confirms the payment. While a session is open, the same
 /// one is returned.
-#[utoipa::path(post, path = "/orders/{order_id}/checkout", operation_id = "orders_checkout", tag = "Money",
-    params(("order_id" = OrderId, Path, description = "ID of the order.")),
-    request_body(content = NewCheckout, example = json!({})),
-    responses((status = 201, description = "The checkout session.", body = ObjectResponse<Checkout>)),
-    security(("key" = ["orders:write"])))]
+#[endpoint(post, "/orders/{order_id}/checkout", id = "orders_checkout", tag = "Money",
+    example = json!({}),
+    201(ObjectResponse<Checkout>, "The checkout session."))]
 async fn pay_order(
     caller: Caller<OrdersPlace>,
-    PathParams(id): PathParams<OrderId>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<NewCheckout>,
+    id: OrderId,
+    body: OptionalBody<NewCheckout>,
 ) -> Result<Response> {
     pay(caller, Subject::Order(id), body).await
 }
@@ -36,16 +33,13 @@ async fn pay_order(
 /// The response contains the `url` of a page where the due can be paid by card within an hour, in full or in part. Send
 /// the payer there. The payment is recorded as soon as the payment provider confirms it. While a session for the same
 /// amount is open, the same one is returned.
-#[utoipa::path(post, path = "/dues/{due_id}/checkout", operation_id = "dues_checkout", tag = "Money",
-    params(("due_id" = DueId, Path, description = "ID of the due.")),
-    request_body(content = NewCheckout, example = json!({ "amount": 2500 })),
-    responses((status = 201, description = "The checkout session.", body = ObjectResponse<Checkout>)),
-    security(("key" = ["orders:write"])))]
+#[endpoint(post, "/dues/{due_id}/checkout", id = "dues_checkout", tag = "Money",
+    example = json!({ "amount": 2500 }),
+    201(ObjectResponse<Checkout>, "The checkout session."))]
 async fn pay_due(
     caller: Caller<OrdersPlace>,
-    PathParams(id): PathParams<DueId>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<NewCheckout>,
+    id: DueId,
+    body: OptionalBody<NewCheckout>,
 ) -> Result<Response> {
     pay(caller, Subject::Due(id), body).await
 }
@@ -53,15 +47,10 @@ async fn pay_due(
 /// Retrieve a checkout session
 ///
 /// Returns a checkout session. Its `status` shows whether it was paid.
-#[utoipa::path(get, path = "/checkouts/{checkout_id}", operation_id = "checkouts_get", tag = "Money",
+#[endpoint(get, "/checkouts/{checkout_id}", id = "checkouts_get", tag = "Money",
     params(("checkout_id" = CheckoutId, Path, description = "ID of the checkout session.")),
-    responses((status = 200, description = "The checkout session.", body = ObjectResponse<Checkout>)),
-    security(("key" = ["orders:read"])))]
-async fn find(
-    caller: Caller<OrdersRead>,
-    PathParams(id): PathParams<CheckoutId>,
-    Query(NoQuery): Query<NoQuery>,
-) -> Result<Response> {
+    200(ObjectResponse<Checkout>, "The checkout session."))]
+async fn find(caller: Caller<OrdersRead>, id: CheckoutId) -> Result<Response> {
     let access = caller.team_access();
     // Expiry publishes no notification, so a cached response could be stale.
     caller.bypass_cache().read_object(move |db| checkout::find_visible(db, &access, id)).await

@@ -36,17 +36,16 @@ pub fn routes(routes: Routes) -> Routes {
 /// `guardian_1_name`, `guardian_1_relationship`, `guardian_1_email`, `guardian_1_phone`,
 /// `guardian_1_can_pick_up`, `guardian_1_receives_messages` and so on. Text that a
 /// spreadsheet would read as a formula is prefixed with a single quote.
-#[utoipa::path(get, path = "/exports/roster.csv", operation_id = "exports_roster", tag = "Exports",
+#[endpoint(get, "/exports/roster.csv", id = "exports_roster", tag = "Exports",
     params(
         ("team_id" = Option<TeamId>, Query, description = "Only this team."),
         ("include_removed" = Option<bool>, Query, description = "Set to `true` to include members who have left."),
         ("include" = Option<String>, Query, description = "Set to `private` to include the private columns."),
         ("bom" = Option<bool>, Query, description = "Set to `true` to start the file with a byte order mark, which some spreadsheets need to detect UTF-8.")),
-    responses((status = 200, description = "The CSV file.", content_type = "text/csv", body = String)),
-    security(("key" = ["roster:read"])))]
+    200(String, "The CSV file.", "text/csv"))]
 async fn roster(
     caller: Caller<PeopleRead>,
-    Query(Download { table, bom }): Query<Download<RosterTable>>,
+    Download { table, bom }: Download<RosterTable>,
 ) -> Result<Response> {
     caller.require_teams(table.team_id, &[])?;
     if table.private {
@@ -64,17 +63,16 @@ async fn roster(
 /// `starts_at`, `ends_at`, `starts_local`, `ends_local`, `timezone`, `all_day`, `arrival_minutes`, `location`,
 /// `address`, `opponent`, `home_away`, `uniform`, `notes`, `rsvp_deadline`, `capacity`, `yes`, `no`, `maybe`,
 /// `waitlisted`, `unanswered`, `series_id`, `cancel_reason`, `external_id`.
-#[utoipa::path(get, path = "/exports/events.csv", operation_id = "exports_events", tag = "Exports",
+#[endpoint(get, "/exports/events.csv", id = "exports_events", tag = "Exports",
     params(
         ("team_id" = Option<TeamId>, Query, description = "Only this team."),
         ("from" = Option<Timestamp>, Query, description = "Only events that start at this time or later. A date means the start of that day in UTC."),
         ("to" = Option<Timestamp>, Query, description = "Only events that start before this time. A date means the start of that day in UTC."),
         ("bom" = Option<bool>, Query, description = "Set to `true` to start the file with a byte order mark, which some spreadsheets need to detect UTF-8.")),
-    responses((status = 200, description = "The CSV file.", content_type = "text/csv", body = String)),
-    security(("key" = ["events:read"])))]
+    200(String, "The CSV file.", "text/csv"))]
 async fn events(
     caller: Caller<EventsOversee>,
-    Query(Download { table, bom }): Query<Download<EventsTable>>,
+    Download { table, bom }: Download<EventsTable>,
 ) -> Result<Response> {
     send(&caller, "events.csv", table, bom).await
 }
@@ -84,17 +82,16 @@ async fn events(
 /// One row per RSVP. Columns: `event_id`, `team_id`, `team`, `event`, `event_status`,
 /// `starts_at`, `starts_local`, `member_id`, `first_name`, `last_name`, `role`, `answer`, `note`, `answered_by`,
 /// `answered_at`.
-#[utoipa::path(get, path = "/exports/rsvps.csv", operation_id = "exports_rsvps", tag = "Exports",
+#[endpoint(get, "/exports/rsvps.csv", id = "exports_rsvps", tag = "Exports",
     params(
         ("team_id" = Option<TeamId>, Query, description = "Only this team."),
         ("from" = Option<Timestamp>, Query, description = "Only events that start at this time or later. A date means the start of that day in UTC."),
         ("to" = Option<Timestamp>, Query, description = "Only events that start before this time. A date means the start of that day in UTC."),
         ("bom" = Option<bool>, Query, description = "Set to `true` to start the file with a byte order mark, which some spreadsheets need to detect UTF-8.")),
-    responses((status = 200, description = "The CSV file.", content_type = "text/csv", body = String)),
-    security(("key" = ["events:read"])))]
+    200(String, "The CSV file.", "text/csv"))]
 async fn rsvps(
     caller: Caller<EventsOversee>,
-    Query(Download { table, bom }): Query<Download<RsvpsTable>>,
+    Download { table, bom }: Download<RsvpsTable>,
 ) -> Result<Response> {
     caller.require_teams(table.team_id, &[])?;
     send(&caller, "rsvps.csv", table, bom).await
@@ -107,17 +104,16 @@ async fn rsvps(
 /// `discount_code`, `currency`, `order_total`, `order_paid`, `order_refunded`, `line_id`, `product_id`, `product`,
 /// `variant`, `unit_price`, `quantity`, `discount`, `tax_rate_bps`, `tax_included`, `tax`, `total`, `fulfilled`,
 /// `returned`, `refunded`, `external_id`. Amounts are in minor units of the currency.
-#[utoipa::path(get, path = "/exports/orders.csv", operation_id = "exports_orders", tag = "Exports",
+#[endpoint(get, "/exports/orders.csv", id = "exports_orders", tag = "Exports",
     params(
         ("team_id" = Option<TeamId>, Query, description = "Only orders of this team."),
         ("from" = Option<Timestamp>, Query, description = "Only orders placed at this time or later. A date means the start of that day in UTC."),
         ("to" = Option<Timestamp>, Query, description = "Only orders placed before this time. A date means the start of that day in UTC."),
         ("bom" = Option<bool>, Query, description = "Set to `true` to start the file with a byte order mark, which some spreadsheets need to detect UTF-8.")),
-    responses((status = 200, description = "The CSV file.", content_type = "text/csv", body = String)),
-    security(("key" = ["orders:read"])))]
+    200(String, "The CSV file.", "text/csv"))]
 async fn orders(
     caller: Caller<OrdersOversee>,
-    Query(Download { table, bom }): Query<Download<OrdersTable>>,
+    Download { table, bom }: Download<OrdersTable>,
 ) -> Result<Response> {
     caller.require_teams(table.team_id, &[])?;
     send(&caller, "orders.csv", table, bom).await
@@ -129,15 +125,14 @@ async fn orders(
 /// `member_id`, `first_name`, `last_name`, `payer_id`, `payer_first_name`, `payer_last_name`, `title`, `category`,
 /// `currency`, `amount`, `discount`, `late_fee`, `paid`, `waived`, `balance`, `status`, `overdue`, `due_on`,
 /// `next_due_on`, `created_at`.
-#[utoipa::path(get, path = "/exports/dues.csv", operation_id = "exports_dues", tag = "Exports",
+#[endpoint(get, "/exports/dues.csv", id = "exports_dues", tag = "Exports",
     params(
         ("team_id" = Option<TeamId>, Query, description = "Only this team."),
         ("bom" = Option<bool>, Query, description = "Set to `true` to start the file with a byte order mark, which some spreadsheets need to detect UTF-8.")),
-    responses((status = 200, description = "The CSV file.", content_type = "text/csv", body = String)),
-    security(("key" = ["orders:read"])))]
+    200(String, "The CSV file.", "text/csv"))]
 async fn dues(
     caller: Caller<OrdersOversee>,
-    Query(Download { table, bom }): Query<Download<DuesTable>>,
+    Download { table, bom }: Download<DuesTable>,
 ) -> Result<Response> {
     caller.require_teams(table.team_id, &[])?;
     send(&caller, "dues.csv", table, bom).await
@@ -149,16 +144,15 @@ async fn dues(
 /// add up to the same amount. Columns: `movement_id`, `line`, `created_at`, `kind`, `subject_id`, `reference`,
 /// `team_id`, `person_id`, `payer_id`, `book`, `currency`, `debit`, `credit`, `actor`. Not
 /// available to keys that are limited to certain teams.
-#[utoipa::path(get, path = "/exports/ledger.csv", operation_id = "exports_ledger", tag = "Exports",
+#[endpoint(get, "/exports/ledger.csv", id = "exports_ledger", tag = "Exports",
     params(
         ("from" = Option<Timestamp>, Query, description = "Only entries created at or after this time. A date means the start of that day in UTC."),
         ("to" = Option<Timestamp>, Query, description = "Only entries created before this time. A date means the start of that day in UTC."),
         ("bom" = Option<bool>, Query, description = "Set to `true` to start the file with a byte order mark, which some spreadsheets need to detect UTF-8.")),
-    responses((status = 200, description = "The CSV file.", content_type = "text/csv", body = String)),
-    security(("key" = ["orders:read"])))]
+    200(String, "The CSV file.", "text/csv"))]
 async fn ledger(
     caller: Caller<LedgerRead>,
-    Query(Download { table, bom }): Query<Download<LedgerTable>>,
+    Download { table, bom }: Download<LedgerTable>,
 ) -> Result<Response> {
     caller.require_all_teams()?;
     send(&caller, "ledger.csv", table, bom).await

@@ -23,14 +23,9 @@ pub fn routes(routes: Routes) -> Routes {
 ///
 /// Payments for orders and dues, newest first by default. Users see payments of their family. Coaches and managers also
 /// see all payments of their teams.
-#[utoipa::path(get, path = "/payments", operation_id = "payments_list", tag = "Money",
-    params(Paging<PaymentFilter>),
-    responses((status = 200, description = "A page of payments.", body = ListResponse<Payment>)),
-    security(("key" = ["orders:read"])))]
-async fn payments(
-    caller: Caller<OrdersRead>,
-    Query(paging): Query<Paging<PaymentFilter>>,
-) -> Result<Response> {
+#[endpoint(get, "/payments", id = "payments_list", tag = "Money",
+    200(ListResponse<Payment>, "A page of payments."))]
+async fn payments(caller: Caller<OrdersRead>, paging: Paging<PaymentFilter>) -> Result<Response> {
     caller.team_access().check_key_filter(paging.filter.team_id, &paging.filter.team_ids)?;
     caller.page(paging, listing::payments).await
 }
@@ -39,14 +34,9 @@ async fn payments(
 ///
 /// Refunds of payments for orders and dues, newest first by default. A refund to a card is `pending` until the payment
 /// provider completes it. A `failed` refund does not count as refunded.
-#[utoipa::path(get, path = "/refunds", operation_id = "refunds_list", tag = "Money",
-    params(Paging<RefundFilter>),
-    responses((status = 200, description = "A page of refunds.", body = ListResponse<Refund>)),
-    security(("key" = ["orders:read"])))]
-async fn refunds(
-    caller: Caller<OrdersRead>,
-    Query(paging): Query<Paging<RefundFilter>>,
-) -> Result<Response> {
+#[endpoint(get, "/refunds", id = "refunds_list", tag = "Money",
+    200(ListResponse<Refund>, "A page of refunds."))]
+async fn refunds(caller: Caller<OrdersRead>, paging: Paging<RefundFilter>) -> Result<Response> {
     caller.team_access().check_key_filter(paging.filter.team_id, &paging.filter.team_ids)?;
     caller.page(paging, listing::refunds).await
 }
@@ -63,23 +53,20 @@ pub(super) fn subject(params: &mut Params, name: &str) -> Option<String> {
 /// Retrieve the payment settings
 ///
 /// Returns the currency, reminders and other payment settings of the account.
-#[utoipa::path(get, path = "/payment_settings", operation_id = "payment_settings_get", tag = "Money",
-    responses((status = 200, description = "The payment settings.", body = ObjectResponse<PaymentSettings>)),
-    security(("key" = ["orders:read"])))]
-async fn find(caller: Caller<OrdersRead>, Query(NoQuery): Query<NoQuery>) -> Result<Response> {
+#[endpoint(get, "/payment_settings", id = "payment_settings_get", tag = "Money",
+    200(ObjectResponse<PaymentSettings>, "The payment settings."))]
+async fn find(caller: Caller<OrdersRead>) -> Result<Response> {
     caller.read_object(settings::load).await
 }
 
 /// Update the payment settings
 ///
 /// Omitted fields stay unchanged. Existing orders and dues do not change.
-#[utoipa::path(patch, path = "/payment_settings", operation_id = "payment_settings_update", tag = "Money",
-    request_body(content = PaymentSettingsChange, example = json!({ "currency": "EUR", "reminder_days": [-7, 1] })),
-    responses((status = 200, description = "The updated payment settings.", body = ObjectResponse<PaymentSettings>)),
-    security(("key" = ["orders:write"])))]
+#[endpoint(patch, "/payment_settings", id = "payment_settings_update", tag = "Money",
+    example = json!({ "currency": "EUR", "reminder_days": [-7, 1] }),
+    200(ObjectResponse<PaymentSettings>, "The updated payment settings."))]
 async fn change(
     caller: Caller<MoneyManage>,
-    Query(NoQuery): Query<NoQuery>,
     body: Body<PaymentSettingsChange>,
 ) -> Result<Response> {
     caller.require_all_teams()?;

@@ -21,15 +21,9 @@ pub fn routes(routes: Routes) -> Routes {
 /// Returns all data about a person, for a person who requests a copy. Sections that the key has no scope to read
 /// (`events:read`, `messages:read`, `orders:read`) are `null`, so use a key with all of them. The export is recorded in
 /// the audit log. Not available to keys that are limited to certain teams.
-#[utoipa::path(get, path = "/people/{person_id}/export", operation_id = "people_export", tag = "Roster",
-    params(("person_id" = PersonId, Path)),
-    responses((status = 200, description = "All stored data about the person.", body = ObjectResponse<PersonExport>)),
-    security(("key" = ["roster:read"])))]
-async fn export(
-    caller: Caller<PrivacyExport>,
-    PathParams(id): PathParams<PersonId>,
-    Query(NoQuery): Query<NoQuery>,
-) -> Result<Response> {
+#[endpoint(get, "/people/{person_id}/export", id = "people_export", tag = "Roster",
+    200(ObjectResponse<PersonExport>, "All stored data about the person."))]
+async fn export(caller: Caller<PrivacyExport>, id: PersonId) -> Result<Response> {
     caller.require_all_teams()?;
     let subject = id.to_string();
     let audit = move |tx: &Tx<'_>| {
@@ -46,15 +40,12 @@ async fn export(
 /// Replaces all data that identifies the person. This cannot be undone. The person leaves every team. Their games,
 /// RSVPs and orders stay, without a name. Guardians who are only known because of this person are erased too. Not
 /// available to keys that are limited to certain teams.
-#[utoipa::path(post, path = "/people/{person_id}/erase", operation_id = "people_erase", tag = "Roster",
-    params(("person_id" = PersonId, Path)),
-    responses((status = 200, description = "The erased person.", body = ObjectResponse<Profile>)),
-    security(("key" = ["roster:write"])))]
+#[endpoint(post, "/people/{person_id}/erase", id = "people_erase", tag = "Roster",
+    200(ObjectResponse<Profile>, "The erased person."))]
 async fn erase(
     caller: Caller<PrivacyManage>,
-    PathParams(id): PathParams<PersonId>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<NoBody>,
+    id: PersonId,
+    body: Body<NoBody>,
 ) -> Result<Response> {
     caller.require_all_teams()?;
     let app = caller.app().clone();
@@ -76,15 +67,12 @@ async fn erase(
 /// the reasons and payment references of the order. Items and payments stay. A buyer who is a person of the club is erased
 /// together with that person; here the response is 409 `invalid_state`. Not available to keys that are limited to certain
 /// teams.
-#[utoipa::path(post, path = "/orders/{order_id}/erase_buyer", operation_id = "orders_erase_buyer", tag = "Store",
-    params(("order_id" = OrderId, Path)),
-    responses((status = 200, description = "The order without its buyer.", body = ObjectResponse<Order>)),
-    security(("key" = ["roster:write"])))]
+#[endpoint(post, "/orders/{order_id}/erase_buyer", id = "orders_erase_buyer", tag = "Store",
+    200(ObjectResponse<Order>, "The order without its buyer."))]
 async fn erase_buyer(
     caller: Caller<PrivacyManage>,
-    PathParams(id): PathParams<OrderId>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<NoBody>,
+    id: OrderId,
+    body: Body<NoBody>,
 ) -> Result<Response> {
     caller.require_all_teams()?;
     let (app, access) = (caller.app().clone(), caller.team_access());

@@ -19,4 +19,5 @@ pub use axum::Router;
 pub use axum::response::{IntoResponse, Response};
 pub use axum::routing::{get, post};
 pub use http::StatusCode;
+pub use macros::endpoint;
 pub use utoipa_axum::routes;

@@ -4,13 +4,19 @@
 //! and links would have to add it again.
 
 use axum::Router;
-use utoipa::ToSchema;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::UtoipaMethodRouter;
 
 use super::docs;
 use super::edge::API;
+use crate::accounts::permissions::Permission;
+use crate::prelude::*;
 use crate::web::app::App;
+
+/// The scope that a permission needs, for the description of an operation.
+pub fn scope<N: Permission>() -> Option<&'static str> {
+    N::SCOPE.map(StringEnum::as_str)
+}
 
 /// The routes added so far, and the OpenAPI document that describes them.
 pub struct Routes {

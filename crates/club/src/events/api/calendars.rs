@@ -30,14 +30,9 @@ pub fn router() -> Router<App> {
 ///
 /// Returns feeds in order of creation, without their URLs, which are shown only when a feed is created. Users see the
 /// feeds they created and those of the teams they manage.
-#[utoipa::path(get, path = "/calendar_feeds", operation_id = "calendar_feeds_list", tag = "Calendars",
-    params(Paging<FeedFilter>),
-    responses((status = 200, description = "A page of feeds.", body = ListResponse<Feed>)),
-    security(("key" = ["events:read"])))]
-async fn list(
-    caller: Caller<EventsRead>,
-    Query(paging): Query<Paging<FeedFilter>>,
-) -> Result<Response> {
+#[endpoint(get, "/calendar_feeds", id = "calendar_feeds_list", tag = "Calendars",
+    200(ListResponse<Feed>, "A page of feeds."))]
+async fn list(caller: Caller<EventsRead>, paging: Paging<FeedFilter>) -> Result<Response> {
     caller.page(paging, feed::list).await
 }
 
@@ -47,15 +42,10 @@ async fn list(
 /// the URL to subscribe to. It is shown only once, and everyone who knows it can see the schedule. A key that is
 /// limited to certain teams can only create feeds of those teams, since a person may join other teams. Users can create
 /// feeds of teams they see, of themselves and of their dependents.
-#[utoipa::path(post, path = "/calendar_feeds", operation_id = "calendar_feeds_create", tag = "Calendars",
-    request_body(content = NewFeed, example = json!({ "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "games_only": false })),
-    responses((status = 201, description = "The new feed with its URL.", body = ObjectResponse<CreatedFeed>)),
-    security(("key" = ["events:write"])))]
-async fn create(
-    caller: Caller<EventsAnswer>,
-    Query(NoQuery): Query<NoQuery>,
-    body: Body<NewFeed>,
-) -> Result<Response> {
+#[endpoint(post, "/calendar_feeds", id = "calendar_feeds_create", tag = "Calendars",
+    example = json!({ "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "games_only": false }),
+    201(ObjectResponse<CreatedFeed>, "The new feed with its URL."))]
+async fn create(caller: Caller<EventsAnswer>, body: Body<NewFeed>) -> Result<Response> {
     let base_url = caller.url("/calendar");
     let access = caller.team_access();
     caller
@@ -70,15 +60,9 @@ async fn create(
 /// Retrieve a calendar feed
 ///
 /// Returns a calendar feed without its URL, which is shown only when the feed is created.
-#[utoipa::path(get, path = "/calendar_feeds/{feed_id}", operation_id = "calendar_feeds_get", tag = "Calendars",
-    params(("feed_id" = FeedId, Path)),
-    responses((status = 200, description = "The feed.", body = ObjectResponse<Feed>)),
-    security(("key" = ["events:read"])))]
-async fn find(
-    caller: Caller<EventsRead>,
-    PathParams(id): PathParams<FeedId>,
-    Query(NoQuery): Query<NoQuery>,
-) -> Result<Response> {
+#[endpoint(get, "/calendar_feeds/{feed_id}", id = "calendar_feeds_get", tag = "Calendars",
+    200(ObjectResponse<Feed>, "The feed."))]
+async fn find(caller: Caller<EventsRead>, id: FeedId) -> Result<Response> {
     let access = caller.team_access();
     caller.read_object(move |db| feed::find(db, &access, id)).await
 }
@@ -86,16 +70,9 @@ async fn find(
 /// Revoke a calendar feed
 ///
 /// The feed's URL stops working at once.
-#[utoipa::path(delete, path = "/calendar_feeds/{feed_id}", operation_id = "calendar_feeds_revoke", tag = "Calendars",
-    params(("feed_id" = FeedId, Path)),
-    responses((status = 200, description = "The revoked feed.", body = ObjectResponse<Feed>)),
-    security(("key" = ["events:write"])))]
-async fn revoke(
-    caller: Caller<EventsAnswer>,
-    PathParams(id): PathParams<FeedId>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<NoBody>,
-) -> Result<Response> {
+#[endpoint(delete, "/calendar_feeds/{feed_id}", id = "calendar_feeds_revoke", tag = "Calendars",
+    200(ObjectResponse<Feed>, "The revoked feed."))]
+async fn revoke(caller: Caller<EventsAnswer>, id: FeedId, body: Body<NoBody>) -> Result<Response> {
     let access = caller.team_access();
     caller.change(body, move |tx, NoBody, expected| feed::revoke(tx, &access, id, expected)).await
 }

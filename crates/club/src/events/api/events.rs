@@ -20,29 +20,19 @@ pub fn routes(routes: Routes) -> Routes {
 /// List events
 ///
 /// Returns events ordered by start, including cancelled ones unless you filter by `status`.
-#[utoipa::path(get, path = "/events", operation_id = "events_list", tag = "Events",
-    params(Paging<EventFilter>),
-    responses((status = 200, description = "A page of events.", body = ListResponse<EventView>)),
-    security(("key" = ["events:read"])))]
-async fn list(
-    caller: Caller<EventsRead>,
-    Query(paging): Query<Paging<EventFilter>>,
-) -> Result<Response> {
+#[endpoint(get, "/events", id = "events_list", tag = "Events",
+    200(ListResponse<EventView>, "A page of events."))]
+async fn list(caller: Caller<EventsRead>, paging: Paging<EventFilter>) -> Result<Response> {
     caller.page(paging, event::list).await
 }
 
 /// Create an event
 ///
 /// With `recurrence`, creates a series and returns its first event. `warnings` lists overlapping events.
-#[utoipa::path(post, path = "/events", operation_id = "events_create", tag = "Events",
-    request_body(content = NewEvent, example = json!({ "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "type": "practice", "starts_at": "2026-09-08T18:30", "ends_at": "2026-09-08T20:00", "recurrence": "FREQ=WEEKLY;BYDAY=TU,TH;COUNT=20" })),
-    responses((status = 201, description = "The new event, or the first of the series.", body = ObjectResponse<EventView>)),
-    security(("key" = ["events:write"])))]
-async fn create(
-    caller: Caller<EventsWrite>,
-    Query(NoQuery): Query<NoQuery>,
-    body: Body<NewEvent>,
-) -> Result<Response> {
+#[endpoint(post, "/events", id = "events_create", tag = "Events",
+    example = json!({ "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "type": "practice", "starts_at": "2026-09-08T18:30", "ends_at": "2026-09-08T20:00", "recurrence": "FREQ=WEEKLY;BYDAY=TU,TH;COUNT=20" }),
+    201(ObjectResponse<EventView>, "The new event, or the first of the series."))]
+async fn create(caller: Caller<EventsWrite>, body: Body<NewEvent>) -> Result<Response> {
     let access = caller.team_access();
     caller.create(body, move |tx, new| schedule::create(tx, &access, new)).await
 }
@@ -50,15 +40,9 @@ async fn create(
 /// Retrieve an event
 ///
 /// Returns an event with its location, duties and RSVP counts. `warnings` is empty here.
-#[utoipa::path(get, path = "/events/{event_id}", operation_id = "events_get", tag = "Events",
-    params(("event_id" = EventId, Path)),
-    responses((status = 200, description = "The event.", body = ObjectResponse<EventView>)),
-    security(("key" = ["events:read"])))]
-async fn find(
-    caller: Caller<EventsRead>,
-    PathParams(id): PathParams<EventId>,
-    Query(NoQuery): Query<NoQuery>,
-) -> Result<Response> {
+#[endpoint(get, "/events/{event_id}", id = "events_get", tag = "Events",
+    200(ObjectResponse<EventView>, "The event."))]
+async fn find(caller: Caller<EventsRead>, id: EventId) -> Result<Response> {
     let access = caller.team_access();
     caller.read_object(move |db| event::view(db, event::find(db, &access, id)?)).await
 }
@@ -69,15 +53,12 @@ async fn find(
 /// or all events change too. Events that were changed individually stay unchanged, unless `override_exceptions` is
 /// `true`: then the fields of this request apply to them too, and a new start moves them back into the series. Events
 /// that are over keep their times, unless this event is over itself.
-#[utoipa::path(patch, path = "/events/{event_id}", operation_id = "events_update", tag = "Events",
-    params(("event_id" = EventId, Path)),
-    request_body(content = EventChange, example = json!({ "starts_at": "2026-09-08T19:00", "notes": "Starts half an hour later" })),
-    responses((status = 200, description = "The updated event.", body = ObjectResponse<EventView>)),
-    security(("key" = ["events:write"])))]
+#[endpoint(patch, "/events/{event_id}", id = "events_update", tag = "Events",
+    example = json!({ "starts_at": "2026-09-08T19:00", "notes": "Starts half an hour later" }),
+    200(ObjectResponse<EventView>, "The updated event."))]
 async fn change(
     caller: Caller<EventsWrite>,
-    PathParams(id): PathParams<EventId>,
-    Query(NoQuery): Query<NoQuery>,
+    id: EventId,
     body: Body<EventChange>,
 ) -> Result<Response> {
     let access = caller.team_access();
@@ -90,15 +71,13 @@ async fn change(
 ///
 /// Only possible while the event has no RSVPs; otherwise cancel it. With `apply_to`, cancelled events of the series
 /// stay, and so do events that are over, unless this event is over itself.
-#[utoipa::path(delete, path = "/events/{event_id}", operation_id = "events_delete", tag = "Events",
-    params(("event_id" = EventId, Path), DeleteQuery),
-    responses((status = 200, description = "The deleted event.", body = ObjectResponse<EventView>)),
-    security(("key" = ["events:write"])))]
+#[endpoint(delete, "/events/{event_id}", id = "events_delete", tag = "Events",
+    200(ObjectResponse<EventView>, "The deleted event."))]
 async fn delete(
     caller: Caller<EventsWrite>,
-    PathParams(id): PathParams<EventId>,
-    Query(DeleteQuery { apply_to }): Query<DeleteQuery>,
-    OptionalBody(body): OptionalBody<NoBody>,
+    id: EventId,
+    DeleteQuery { apply_to }: DeleteQuery,
+    body: Body<NoBody>,
 ) -> Result<Response> {
     let access = caller.team_access();
     caller
@@ -114,16 +93,13 @@ async fn delete(
 ///
 /// The event stays visible. In a series, `apply_to` selects whether the following events or all events are cancelled
 /// too. Events that are over are skipped, unless this event is over itself.
-#[utoipa::path(post, path = "/events/{event_id}/cancel", operation_id = "events_cancel", tag = "Events",
-    params(("event_id" = EventId, Path)),
-    request_body(content = Cancellation, example = json!({ "reason": "Pitch under water", "apply_to": "this" })),
-    responses((status = 200, description = "The cancelled event.", body = ObjectResponse<EventView>)),
-    security(("key" = ["events:write"])))]
+#[endpoint(post, "/events/{event_id}/cancel", id = "events_cancel", tag = "Events",
+    example = json!({ "reason": "Pitch under water", "apply_to": "this" }),
+    200(ObjectResponse<EventView>, "The cancelled event."))]
 async fn cancel(
     caller: Caller<EventsWrite>,
-    PathParams(id): PathParams<EventId>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<Cancellation>,
+    id: EventId,
+    body: OptionalBody<Cancellation>,
 ) -> Result<Response> {
     let access = caller.team_access();
     caller
@@ -137,15 +113,12 @@ async fn cancel(
 ///
 /// Marks an event as postponed: it takes place later, at a time that is not known yet. Updating `starts_at` schedules
 /// it again.
-#[utoipa::path(post, path = "/events/{event_id}/postpone", operation_id = "events_postpone", tag = "Events",
-    params(("event_id" = EventId, Path)),
-    responses((status = 200, description = "The postponed event.", body = ObjectResponse<EventView>)),
-    security(("key" = ["events:write"])))]
+#[endpoint(post, "/events/{event_id}/postpone", id = "events_postpone", tag = "Events",
+    200(ObjectResponse<EventView>, "The postponed event."))]
 async fn postpone(
     caller: Caller<EventsWrite>,
-    PathParams(id): PathParams<EventId>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<NoBody>,
+    id: EventId,
+    body: Body<NoBody>,
 ) -> Result<Response> {
     let access = caller.team_access();
     caller.change(body, move |tx, NoBody, expected| edit::postpone(tx, &access, id, expected)).await

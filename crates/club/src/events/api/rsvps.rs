@@ -21,14 +21,12 @@ pub fn routes(routes: Routes) -> Routes {
 /// List the RSVPs of an event
 ///
 /// Returns RSVPs in roster order. Families only see the notes of their own family.
-#[utoipa::path(get, path = "/events/{event_id}/rsvps", operation_id = "rsvps_list", tag = "Events",
-    params(("event_id" = EventId, Path), Paging<RsvpFilter>),
-    responses((status = 200, description = "A page of RSVPs.", body = ListResponse<Rsvp>)),
-    security(("key" = ["events:read"])))]
+#[endpoint(get, "/events/{event_id}/rsvps", id = "rsvps_list", tag = "Events",
+    200(ListResponse<Rsvp>, "A page of RSVPs."))]
 async fn list(
     caller: Caller<EventsRead>,
-    PathParams(id): PathParams<EventId>,
-    Query(paging): Query<Paging<RsvpFilter>>,
+    id: EventId,
+    paging: Paging<RsvpFilter>,
 ) -> Result<Response> {
     caller
         .page(paging, move |db, access, filter, page| {
@@ -42,15 +40,9 @@ async fn list(
 /// Retrieve a member's RSVP
 ///
 /// Returns the current answer of a member.
-#[utoipa::path(get, path = "/events/{event_id}/rsvps/{member_id}", operation_id = "rsvps_get", tag = "Events",
-    params(("event_id" = EventId, Path), ("member_id" = MemberId, Path)),
-    responses((status = 200, description = "The RSVP.", body = ObjectResponse<Rsvp>)),
-    security(("key" = ["events:read"])))]
-async fn find(
-    caller: Caller<EventsRead>,
-    PathParams((event, member)): PathParams<(EventId, MemberId)>,
-    Query(NoQuery): Query<NoQuery>,
-) -> Result<Response> {
+#[endpoint(get, "/events/{event_id}/rsvps/{member_id}", id = "rsvps_get", tag = "Events",
+    200(ObjectResponse<Rsvp>, "The RSVP."))]
+async fn find(caller: Caller<EventsRead>, event: EventId, member: MemberId) -> Result<Response> {
     let access = caller.team_access();
     caller.read_object(move |db| rsvp::find(db, &access, event, member)).await
 }
@@ -59,15 +51,12 @@ async fn find(
 ///
 /// A yes to a full event is recorded as `waitlisted` and becomes `yes`, in order, when places become free. Users can
 /// answer for themselves and their dependents; coaches and managers for everybody on their team.
-#[utoipa::path(put, path = "/events/{event_id}/rsvps/{member_id}", operation_id = "rsvps_answer", tag = "Events",
-    params(("event_id" = EventId, Path), ("member_id" = MemberId, Path)),
-    request_body(content = NewAnswer, example = json!({ "answer": "yes", "note": "Ten minutes late" })),
-    responses((status = 200, description = "The recorded RSVP.", body = ObjectResponse<Rsvp>)),
-    security(("key" = ["events:write"])))]
+#[endpoint(put, "/events/{event_id}/rsvps/{member_id}", id = "rsvps_answer", tag = "Events",
+    example = json!({ "answer": "yes", "note": "Ten minutes late" }),
+    200(ObjectResponse<Rsvp>, "The recorded RSVP."))]
 async fn answer(
     caller: Caller<EventsAnswer>,
-    PathParams(at): PathParams<(EventId, MemberId)>,
-    Query(NoQuery): Query<NoQuery>,
+    at: (EventId, MemberId),
     body: Body<NewAnswer>,
 ) -> Result<Response> {
     let (access, sender) = (caller.team_access(), caller.sender_identity().await?);
@@ -85,17 +74,17 @@ async fn answer(
 /// List a member's RSVP history
 ///
 /// Returns all answers, oldest first. `answer` is `null` if the answer was withdrawn because the member left the team.
-#[utoipa::path(get, path = "/events/{event_id}/rsvps/{member_id}/history", operation_id = "rsvps_history", tag = "Events",
+#[endpoint(get, "/events/{event_id}/rsvps/{member_id}/history", id = "rsvps_history", tag = "Events",
     params(("event_id" = EventId, Path), ("member_id" = MemberId, Path),
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of entries per page. Default: 50."),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
         ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`.")),
-    responses((status = 200, description = "A page of history entries.", body = ListResponse<RsvpChange>)),
-    security(("key" = ["events:read"])))]
+    200(ListResponse<RsvpChange>, "A page of history entries."))]
 async fn answers(
     caller: Caller<EventsOversee>,
-    PathParams((event, member)): PathParams<(EventId, MemberId)>,
-    Query(paging): Query<Paging<NoQuery>>,
+    event: EventId,
+    member: MemberId,
+    paging: Paging<NoQuery>,
 ) -> Result<Response> {
     caller
         .page(paging, move |db, access, _, page| {
@@ -108,17 +97,16 @@ async fn answers(
 /// List members without an RSVP
 ///
 /// Returns current members of the roster who have not answered, in roster order.
-#[utoipa::path(get, path = "/events/{event_id}/unanswered", operation_id = "rsvps_unanswered", tag = "Events",
+#[endpoint(get, "/events/{event_id}/unanswered", id = "rsvps_unanswered", tag = "Events",
     params(("event_id" = EventId, Path),
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of members per page. Default: 50."),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
         ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`.")),
-    responses((status = 200, description = "A page of members.", body = ListResponse<Unanswered>)),
-    security(("key" = ["events:read"])))]
+    200(ListResponse<Unanswered>, "A page of members."))]
 async fn unanswered(
     caller: Caller<EventsOversee>,
-    PathParams(id): PathParams<EventId>,
-    Query(paging): Query<Paging<NoQuery>>,
+    id: EventId,
+    paging: Paging<NoQuery>,
 ) -> Result<Response> {
     caller
         .page(paging, move |db, access, _, page| {
@@ -132,15 +120,14 @@ async fn unanswered(
 ///
 /// Assigns a duty to a person: a member of the team, or a guardian of a member. Users can take duties for themselves
 /// and their dependents; coaches and managers for everybody on their team.
-#[utoipa::path(put, path = "/events/{event_id}/duties/{duty_id}/assignees/{person_id}", operation_id = "duties_assign", tag = "Events",
-    params(("event_id" = EventId, Path), ("duty_id" = DutyId, Path), ("person_id" = PersonId, Path)),
-    responses((status = 200, description = "The updated event.", body = ObjectResponse<EventView>)),
-    security(("key" = ["events:write"])))]
+#[endpoint(put, "/events/{event_id}/duties/{duty_id}/assignees/{person_id}", id = "duties_assign", tag = "Events",
+    200(ObjectResponse<EventView>, "The updated event."))]
 async fn take(
     caller: Caller<EventsAnswer>,
-    PathParams((event, duty, person)): PathParams<(EventId, DutyId, PersonId)>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<NoBody>,
+    event: EventId,
+    duty: DutyId,
+    person: PersonId,
+    body: Body<NoBody>,
 ) -> Result<Response> {
     let (access, assignment) = (caller.team_access(), DutyAssignment { event, duty, person });
     caller
@@ -153,15 +140,14 @@ async fn take(
 /// Give up a duty
 ///
 /// Removes a person from the assignees of a duty.
-#[utoipa::path(delete, path = "/events/{event_id}/duties/{duty_id}/assignees/{person_id}", operation_id = "duties_unassign", tag = "Events",
-    params(("event_id" = EventId, Path), ("duty_id" = DutyId, Path), ("person_id" = PersonId, Path)),
-    responses((status = 200, description = "The updated event.", body = ObjectResponse<EventView>)),
-    security(("key" = ["events:write"])))]
+#[endpoint(delete, "/events/{event_id}/duties/{duty_id}/assignees/{person_id}", id = "duties_unassign", tag = "Events",
+    200(ObjectResponse<EventView>, "The updated event."))]
 async fn release(
     caller: Caller<EventsAnswer>,
-    PathParams((event, duty, person)): PathParams<(EventId, DutyId, PersonId)>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<NoBody>,
+    event: EventId,
+    duty: DutyId,
+    person: PersonId,
+    body: Body<NoBody>,
 ) -> Result<Response> {
     let (access, assignment) = (caller.team_access(), DutyAssignment { event, duty, person });
     caller

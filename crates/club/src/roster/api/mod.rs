@@ -31,14 +31,12 @@ pub fn routes(routes: Routes) -> Routes {
 ///
 /// Returns members in order of creation. Removed members are left out unless you filter by `status`. Private data is
 /// only included with `include=private`. Families only see the private data of their own people.
-#[utoipa::path(get, path = "/teams/{team_id}/roster", operation_id = "roster_list", tag = "Roster",
-    params(("team_id" = TeamId, Path, description = "ID of the team."), Paging<MemberFilter>),
-    responses((status = 200, description = "A page of members.", body = ListResponse<Member>)),
-    security(("key" = ["roster:read"])))]
+#[endpoint(get, "/teams/{team_id}/roster", id = "roster_list", tag = "Roster",
+    200(ListResponse<Member>, "A page of members."))]
 async fn list(
     caller: Caller<RosterRead>,
-    PathParams(team): PathParams<TeamId>,
-    Query(paging): Query<Paging<MemberFilter>>,
+    team: TeamId,
+    paging: Paging<MemberFilter>,
 ) -> Result<Response> {
     caller.require_team(team)?;
     caller
@@ -58,19 +56,12 @@ async fn list(
 /// Creates a person and adds them to the team, or adds an existing person (`person_id`). If a similar person exists,
 /// the request fails with 409 `conflict` and lists the `candidates`. Send the `person_id` of the right one, or set
 /// `allow_duplicate`.
-#[utoipa::path(post, path = "/teams/{team_id}/roster", operation_id = "roster_add", tag = "Roster",
-    params(("team_id" = TeamId, Path, description = "ID of the team.")),
-    request_body(content = NewMember, example = json!({ "first_name": "Inês", "last_name": "Duarte", "jersey_number": "7",
+#[endpoint(post, "/teams/{team_id}/roster", id = "roster_add", tag = "Roster",
+    example = json!({ "first_name": "Inês", "last_name": "Duarte", "jersey_number": "7",
         "birth_date": "2014-02-27", "positions": ["goalkeeper"],
-        "guardians": [{ "first_name": "Rita", "last_name": "Duarte", "relationship": "mother", "email": "rita@example.org" }] })),
-    responses((status = 201, description = "The new member.", body = ObjectResponse<Member>)),
-    security(("key" = ["roster:write"])))]
-async fn add(
-    caller: Caller<RosterWrite>,
-    PathParams(team): PathParams<TeamId>,
-    Query(NoQuery): Query<NoQuery>,
-    body: Body<NewMember>,
-) -> Result<Response> {
+        "guardians": [{ "first_name": "Rita", "last_name": "Duarte", "relationship": "mother", "email": "rita@example.org" }] }),
+    201(ObjectResponse<Member>, "The new member."))]
+async fn add(caller: Caller<RosterWrite>, team: TeamId, body: Body<NewMember>) -> Result<Response> {
     caller.require_team(team)?;
     let (access, private_access) =
         (caller.team_access(), private_access(&caller, body.value.person_id.is_none()));
@@ -85,16 +76,9 @@ async fn add(
 /// Retrieve a member
 ///
 /// Returns a member with private fields.
-#[utoipa::path(get, path = "/teams/{team_id}/roster/{member_id}", operation_id = "roster_get", tag = "Roster",
-    params(("team_id" = TeamId, Path, description = "ID of the team."),
-        ("member_id" = MemberId, Path, description = "ID of the member.")),
-    responses((status = 200, description = "The member with private data.", body = ObjectResponse<Member>)),
-    security(("key" = ["roster:read"])))]
-async fn find(
-    caller: Caller<RosterRead>,
-    PathParams((team, id)): PathParams<(TeamId, MemberId)>,
-    Query(NoQuery): Query<NoQuery>,
-) -> Result<Response> {
+#[endpoint(get, "/teams/{team_id}/roster/{member_id}", id = "roster_get", tag = "Roster",
+    200(ObjectResponse<Member>, "The member with private data."))]
+async fn find(caller: Caller<RosterRead>, team: TeamId, id: MemberId) -> Result<Response> {
     caller.require_team(team)?;
     let access = caller.team_access();
     caller
@@ -109,16 +93,12 @@ async fn find(
 ///
 /// Omitted fields stay unchanged; `null` clears a field. Fields of the person change on all teams that the
 /// person is on. `guardians` replaces all guardians.
-#[utoipa::path(patch, path = "/teams/{team_id}/roster/{member_id}", operation_id = "roster_update", tag = "Roster",
-    params(("team_id" = TeamId, Path, description = "ID of the team."),
-        ("member_id" = MemberId, Path, description = "ID of the member.")),
-    request_body(content = MemberChange, example = json!({ "jersey_number": "00", "status": "injured", "phone": null })),
-    responses((status = 200, description = "The updated member.", body = ObjectResponse<Member>)),
-    security(("key" = ["roster:write"])))]
+#[endpoint(patch, "/teams/{team_id}/roster/{member_id}", id = "roster_update", tag = "Roster",
+    example = json!({ "jersey_number": "00", "status": "injured", "phone": null }),
+    200(ObjectResponse<Member>, "The updated member."))]
 async fn change(
     caller: Caller<RosterWrite>,
-    PathParams(at): PathParams<(TeamId, MemberId)>,
-    Query(NoQuery): Query<NoQuery>,
+    at: (TeamId, MemberId),
     body: Body<MemberChange>,
 ) -> Result<Response> {
     caller.require_team(at.0)?;
@@ -134,16 +114,12 @@ async fn change(
 /// Remove a member
 ///
 /// Removes the person from the team. The history is kept. To bring the person back, add them again.
-#[utoipa::path(delete, path = "/teams/{team_id}/roster/{member_id}", operation_id = "roster_remove", tag = "Roster",
-    params(("team_id" = TeamId, Path, description = "ID of the team."),
-        ("member_id" = MemberId, Path, description = "ID of the member.")),
-    responses((status = 200, description = "The removed member.", body = ObjectResponse<Member>)),
-    security(("key" = ["roster:write"])))]
+#[endpoint(delete, "/teams/{team_id}/roster/{member_id}", id = "roster_remove", tag = "Roster",
+    200(ObjectResponse<Member>, "The removed member."))]
 async fn remove(
     caller: Caller<RosterWrite>,
-    PathParams(at): PathParams<(TeamId, MemberId)>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<NoBody>,
+    at: (TeamId, MemberId),
+    body: Body<NoBody>,
 ) -> Result<Response> {
     caller.require_team(at.0)?;
     let (access, private_access) = (caller.team_access(), private_access(&caller, false));
@@ -162,17 +138,12 @@ async fn remove(
 ///
 /// Adds up to 100 members to one team or several. Either all of them are added, or none. Every problem is reported with
 /// its location, such as `/members/3/email`. Similar people in the same batch are reported too.
-#[utoipa::path(post, path = "/roster/batch", operation_id = "roster_add_batch", tag = "Roster",
-    request_body(content = RosterBatch, example = json!({ "members": [
+#[endpoint(post, "/roster/batch", id = "roster_add_batch", tag = "Roster",
+    example = json!({ "members": [
         { "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "first_name": "Inês", "last_name": "Duarte" },
-        { "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "first_name": "Tomás", "role": "coach" }] })),
-    responses((status = 201, description = "The new members, in the order they were sent.", body = BatchResponse<Member>)),
-    security(("key" = ["roster:write"])))]
-async fn add_all(
-    caller: Caller<RosterWrite>,
-    Query(NoQuery): Query<NoQuery>,
-    body: Body<RosterBatch>,
-) -> Result<Response> {
+        { "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "first_name": "Tomás", "role": "coach" }] }),
+    201(BatchResponse<Member>, "The new members, in the order they were sent."))]
+async fn add_all(caller: Caller<RosterWrite>, body: Body<RosterBatch>) -> Result<Response> {
     let access = caller.team_access();
     caller.create_all(body, move |tx, all| new_members::add_all(tx, &access, all)).await
 }
@@ -181,29 +152,18 @@ async fn add_all(
 ///
 /// Returns all members and guardians of the club, in order of creation. Private data is only included with
 /// `include=private`.
-#[utoipa::path(get, path = "/people", operation_id = "people_list", tag = "Roster",
-    params(Paging<PeopleFilter>),
-    responses((status = 200, description = "A page of people.", body = ListResponse<Profile>)),
-    security(("key" = ["roster:read"])))]
-async fn list_people(
-    caller: Caller<PeopleRead>,
-    Query(paging): Query<Paging<PeopleFilter>>,
-) -> Result<Response> {
+#[endpoint(get, "/people", id = "people_list", tag = "Roster",
+    200(ListResponse<Profile>, "A page of people."))]
+async fn list_people(caller: Caller<PeopleRead>, paging: Paging<PeopleFilter>) -> Result<Response> {
     caller.page_audited(paging, profile::list, Profile::list_audit_entry).await
 }
 
 /// Retrieve a person
 ///
 /// Coaches and managers see the people of their teams. Other users see themselves and their dependents.
-#[utoipa::path(get, path = "/people/{person_id}", operation_id = "people_get", tag = "Roster",
-    params(("person_id" = PersonId, Path, description = "ID of the person.")),
-    responses((status = 200, description = "The person with private data.", body = ObjectResponse<Profile>)),
-    security(("key" = ["roster:read"])))]
-async fn find_person(
-    caller: Caller<RosterRead>,
-    PathParams(id): PathParams<PersonId>,
-    Query(NoQuery): Query<NoQuery>,
-) -> Result<Response> {
+#[endpoint(get, "/people/{person_id}", id = "people_get", tag = "Roster",
+    200(ObjectResponse<Profile>, "The person with private data."))]
+async fn find_person(caller: Caller<RosterRead>, id: PersonId) -> Result<Response> {
     let access = caller.team_access();
     caller
         .read_object_audited(move |db| profile::show(db, &access, id), Profile::read_audit_entry)
@@ -214,15 +174,12 @@ async fn find_person(
 ///
 /// Omitted fields stay unchanged; `null` clears a field. The change applies to all teams that the person is
 /// on.
-#[utoipa::path(patch, path = "/people/{person_id}", operation_id = "people_update", tag = "Roster",
-    params(("person_id" = PersonId, Path, description = "ID of the person.")),
-    request_body(content = ProfileChange, example = json!({ "preferred_name": "Nini", "phone": "912 345 678" })),
-    responses((status = 200, description = "The updated person.", body = ObjectResponse<Profile>)),
-    security(("key" = ["roster:write"])))]
+#[endpoint(patch, "/people/{person_id}", id = "people_update", tag = "Roster",
+    example = json!({ "preferred_name": "Nini", "phone": "912 345 678" }),
+    200(ObjectResponse<Profile>, "The updated person."))]
 async fn change_person(
     caller: Caller<RosterWrite>,
-    PathParams(id): PathParams<PersonId>,
-    Query(NoQuery): Query<NoQuery>,
+    id: PersonId,
     body: Body<ProfileChange>,
 ) -> Result<Response> {
     let wrote_note = matches!(body.value.person.medical_note, Change::Set(_));

@@ -20,15 +20,12 @@ pub(super) fn routes(routes: Routes) -> Routes {
 /// Only for admins. The person is no longer treated as a minor. If they sign in or have confirmed their email address,
 /// they count as the second adult in conversations with minors. Fails if they are under 18 according to their birth
 /// date. The guardians of a former minor get an email.
-#[utoipa::path(post, path = "/people/{person_id}/confirm_adult", operation_id = "people_confirm_adult", tag = "Roster",
-    params(("person_id" = PersonId, Path, description = "ID of the person.")),
-    responses((status = 200, description = "The updated person.", body = ObjectResponse<Profile>)),
-    security(("key" = ["roster:write"])))]
+#[endpoint(post, "/people/{person_id}/confirm_adult", id = "people_confirm_adult", tag = "Roster",
+    200(ObjectResponse<Profile>, "The updated person."))]
 async fn confirm_adult(
     caller: Caller<AdultsConfirm>,
-    PathParams(id): PathParams<PersonId>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<NoBody>,
+    id: PersonId,
+    body: Body<NoBody>,
 ) -> Result<Response> {
     let (access, private_access) = (caller.team_access(), private_access(&caller, false));
     caller
@@ -43,15 +40,12 @@ async fn confirm_adult(
 ///
 /// The person is treated as a minor until an admin confirms that they are an adult. Everybody who may update the person
 /// may do this, because it only increases their protection.
-#[utoipa::path(post, path = "/people/{person_id}/mark_minor", operation_id = "people_mark_minor", tag = "Roster",
-    params(("person_id" = PersonId, Path, description = "ID of the person.")),
-    responses((status = 200, description = "The updated person.", body = ObjectResponse<Profile>)),
-    security(("key" = ["roster:write"])))]
+#[endpoint(post, "/people/{person_id}/mark_minor", id = "people_mark_minor", tag = "Roster",
+    200(ObjectResponse<Profile>, "The updated person."))]
 async fn mark_minor(
     caller: Caller<RosterWrite>,
-    PathParams(id): PathParams<PersonId>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<NoBody>,
+    id: PersonId,
+    body: Body<NoBody>,
 ) -> Result<Response> {
     let (access, private_access) = (caller.team_access(), private_access(&caller, false));
     caller
@@ -66,15 +60,12 @@ async fn mark_minor(
 ///
 /// Sends the person an email with a link. A person who does not sign in counts as the second adult in conversations
 /// with minors only if they have confirmed their address.
-#[utoipa::path(post, path = "/people/{person_id}/request_email_confirmation", operation_id = "people_request_email_confirmation", tag = "Roster",
-    params(("person_id" = PersonId, Path, description = "ID of the person.")),
-    responses((status = 200, description = "The person.", body = ObjectResponse<Profile>)),
-    security(("key" = ["roster:write"])))]
+#[endpoint(post, "/people/{person_id}/request_email_confirmation", id = "people_request_email_confirmation", tag = "Roster",
+    200(ObjectResponse<Profile>, "The person."))]
 async fn request_email_confirmation(
     caller: Caller<RosterWrite>,
-    PathParams(id): PathParams<PersonId>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<NoBody>,
+    id: PersonId,
+    body: Body<NoBody>,
 ) -> Result<Response> {
     let (access, private_access) = (caller.team_access(), private_access(&caller, false));
     let (read_access, expected) = (access.clone(), caller.if_match()?);

@@ -30,14 +30,9 @@ pub(super) fn routes(routes: Routes) -> Routes {
 /// List dues
 ///
 /// Returns dues, newest first. Families see the dues that they or their dependents owe or pay.
-#[utoipa::path(get, path = "/dues", operation_id = "dues_list", tag = "Dues",
-    params(Paging<DueFilter>),
-    responses((status = 200, description = "A page of dues.", body = ListResponse<DueView>)),
-    security(("key" = ["orders:read"])))]
-async fn list(
-    caller: Caller<OrdersRead>,
-    Query(paging): Query<Paging<DueFilter>>,
-) -> Result<Response> {
+#[endpoint(get, "/dues", id = "dues_list", tag = "Dues",
+    200(ListResponse<DueView>, "A page of dues."))]
+async fn list(caller: Caller<OrdersRead>, paging: Paging<DueFilter>) -> Result<Response> {
     // Dues become overdue as time passes, without an event that would invalidate the cache.
     caller.bypass_cache().page(paging, due::list).await
 }
@@ -46,15 +41,10 @@ async fn list(
 ///
 /// Creates one due per member, all or none, and returns them as a list. The payers' credit is applied at once, unless
 /// `use_credit` is `false`. Requires permission to manage the team.
-#[utoipa::path(post, path = "/dues", operation_id = "dues_charge", tag = "Dues",
-    request_body(content = NewCharge, example = json!({ "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "all": true, "title": "Season fee 2026/27", "amount": 15000, "due_on": "2026-10-01", "installment_count": 3, "late_fee": { "amount": 500 } })),
-    responses((status = 201, description = "The new dues.", body = BatchResponse<DueView>)),
-    security(("key" = ["orders:write"])))]
-async fn charge(
-    caller: Caller<OrdersManage>,
-    Query(NoQuery): Query<NoQuery>,
-    body: Body<NewCharge>,
-) -> Result<Response> {
+#[endpoint(post, "/dues", id = "dues_charge", tag = "Dues",
+    example = json!({ "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "all": true, "title": "Season fee 2026/27", "amount": 15000, "due_on": "2026-10-01", "installment_count": 3, "late_fee": { "amount": 500 } }),
+    201(BatchResponse<DueView>, "The new dues."))]
+async fn charge(caller: Caller<OrdersManage>, body: Body<NewCharge>) -> Result<Response> {
     let access = caller.team_access();
     caller.create_all(body, move |tx, new| charging::create(tx, &access, &new)).await
 }
@@ -63,15 +53,10 @@ async fn charge(
 ///
 /// Emails the payers of the team's dues that are overdue or due within a week, except dues with a reminder within the
 /// last hour.
-#[utoipa::path(post, path = "/dues/remind", operation_id = "dues_remind_team", tag = "Dues",
-    request_body(content = RemindRequest, example = json!({ "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy" })),
-    responses((status = 202, description = "The queued reminders.", body = ObjectResponse<ReminderResult>)),
-    security(("key" = ["orders:write"])))]
-async fn remind_team(
-    caller: Caller<OrdersManage>,
-    Query(NoQuery): Query<NoQuery>,
-    body: Body<RemindRequest>,
-) -> Result<Response> {
+#[endpoint(post, "/dues/remind", id = "dues_remind_team", tag = "Dues",
+    example = json!({ "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy" }),
+    202(ObjectResponse<ReminderResult>, "The queued reminders."))]
+async fn remind_team(caller: Caller<OrdersManage>, body: Body<RemindRequest>) -> Result<Response> {
     let access = caller.team_access();
     caller.accept(body, move |tx, new, _| reminders::remind_team(tx, &access, &new)).await
 }
@@ -79,15 +64,9 @@ async fn remind_team(
 /// Retrieve a due
 ///
 /// Returns a due with its installments and balance.
-#[utoipa::path(get, path = "/dues/{due_id}", operation_id = "dues_get", tag = "Dues",
-    params(("due_id" = DueId, Path)),
-    responses((status = 200, description = "The due.", body = ObjectResponse<DueView>)),
-    security(("key" = ["orders:read"])))]
-async fn find(
-    caller: Caller<OrdersRead>,
-    PathParams(id): PathParams<DueId>,
-    Query(NoQuery): Query<NoQuery>,
-) -> Result<Response> {
+#[endpoint(get, "/dues/{due_id}", id = "dues_get", tag = "Dues",
+    200(ObjectResponse<DueView>, "The due."))]
+async fn find(caller: Caller<OrdersRead>, id: DueId) -> Result<Response> {
     let access = caller.team_access();
     caller
         .read_time_dependent_object(move |db| {
@@ -100,15 +79,12 @@ async fn find(
 /// Update a due
 ///
 /// Only possible before anything is paid. Omitted fields stay unchanged; `null` clears a field.
-#[utoipa::path(patch, path = "/dues/{due_id}", operation_id = "dues_update", tag = "Dues",
-    params(("due_id" = DueId, Path)),
-    request_body(content = DueChange, example = json!({ "title": "Season fee, autumn", "note": "Please pay by bank transfer" })),
-    responses((status = 200, description = "The updated due.", body = ObjectResponse<DueView>)),
-    security(("key" = ["orders:write"])))]
+#[endpoint(patch, "/dues/{due_id}", id = "dues_update", tag = "Dues",
+    example = json!({ "title": "Season fee, autumn", "note": "Please pay by bank transfer" }),
+    200(ObjectResponse<DueView>, "The updated due."))]
 async fn change(
     caller: Caller<OrdersManage>,
-    PathParams(id): PathParams<DueId>,
-    Query(NoQuery): Query<NoQuery>,
+    id: DueId,
     body: Body<DueChange>,
 ) -> Result<Response> {
     let access = caller.team_access();
@@ -122,15 +98,12 @@ async fn change(
 /// Waive the open balance of a due
 ///
 /// The open balance is no longer owed. Payments that were made stay.
-#[utoipa::path(post, path = "/dues/{due_id}/waive", operation_id = "dues_waive", tag = "Dues",
-    params(("due_id" = DueId, Path)),
-    request_body(content = WaiveRequest, example = json!({ "reason": "Moved away" })),
-    responses((status = 200, description = "The waived due.", body = ObjectResponse<DueView>)),
-    security(("key" = ["orders:write"])))]
+#[endpoint(post, "/dues/{due_id}/waive", id = "dues_waive", tag = "Dues",
+    example = json!({ "reason": "Moved away" }),
+    200(ObjectResponse<DueView>, "The waived due."))]
 async fn waive(
     caller: Caller<OrdersManage>,
-    PathParams(id): PathParams<DueId>,
-    Query(NoQuery): Query<NoQuery>,
+    id: DueId,
     body: Body<WaiveRequest>,
 ) -> Result<Response> {
     let access = caller.team_access();
@@ -145,16 +118,9 @@ async fn waive(
 ///
 /// Emails the payer, and the guardians who receive messages if the payer is a minor or has no email address. At most
 /// once an hour.
-#[utoipa::path(post, path = "/dues/{due_id}/remind", operation_id = "dues_remind", tag = "Dues",
-    params(("due_id" = DueId, Path)),
-    responses((status = 202, description = "The queued reminders.", body = ObjectResponse<ReminderResult>)),
-    security(("key" = ["orders:write"])))]
-async fn remind(
-    caller: Caller<OrdersManage>,
-    PathParams(id): PathParams<DueId>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<NoBody>,
-) -> Result<Response> {
+#[endpoint(post, "/dues/{due_id}/remind", id = "dues_remind", tag = "Dues",
+    202(ObjectResponse<ReminderResult>, "The queued reminders."))]
+async fn remind(caller: Caller<OrdersManage>, id: DueId, body: Body<NoBody>) -> Result<Response> {
     let access = caller.team_access();
     caller
         .accept(body, move |tx, NoBody, expected| reminders::remind(tx, &access, id, expected))

@@ -17,18 +17,13 @@ pub(super) fn routes(routes: Routes) -> Routes {
 /// List the payments of a due
 ///
 /// In the order in which they were recorded.
-#[utoipa::path(get, path = "/dues/{due_id}/payments", operation_id = "dues_payments_list", tag = "Dues",
+#[endpoint(get, "/dues/{due_id}/payments", id = "dues_payments_list", tag = "Dues",
     params(("due_id" = DueId, Path),
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of payments per page. Default: 50."),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
         ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`.")),
-    responses((status = 200, description = "A page of payments.", body = ListResponse<Payment>)),
-    security(("key" = ["orders:read"])))]
-async fn list(
-    caller: Caller<OrdersRead>,
-    PathParams(id): PathParams<DueId>,
-    Query(paging): Query<Paging<NoQuery>>,
-) -> Result<Response> {
+    200(ListResponse<Payment>, "A page of payments."))]
+async fn list(caller: Caller<OrdersRead>, id: DueId, paging: Paging<NoQuery>) -> Result<Response> {
     caller
         .page(paging, move |db, access, _, page| {
             due::find(db, access, id)?;
@@ -42,15 +37,12 @@ async fn list(
 /// An overpayment becomes the payer's credit, which the next charge uses. With the method `credit`, the payment is
 /// taken from the payer's credit. Coaches and managers of the team can record any payment; families can only pay from
 /// their credit.
-#[utoipa::path(post, path = "/dues/{due_id}/payments", operation_id = "dues_payments_create", tag = "Dues",
-    params(("due_id" = DueId, Path)),
-    request_body(content = NewDuePayment, example = json!({ "amount": 5000, "method": "bank_transfer", "reference": "Statement 12" })),
-    responses((status = 201, description = "The payment.", body = ObjectResponse<Payment>)),
-    security(("key" = ["orders:write"])))]
+#[endpoint(post, "/dues/{due_id}/payments", id = "dues_payments_create", tag = "Dues",
+    example = json!({ "amount": 5000, "method": "bank_transfer", "reference": "Statement 12" }),
+    201(ObjectResponse<Payment>, "The payment."))]
 async fn pay(
     caller: Caller<OrdersPlace>,
-    PathParams(id): PathParams<DueId>,
-    Query(NoQuery): Query<NoQuery>,
+    id: DueId,
     body: Body<NewDuePayment>,
 ) -> Result<Response> {
     let access = caller.team_access();
@@ -62,15 +54,9 @@ async fn pay(
 /// Retrieve a payment
 ///
 /// Returns a payment of a due.
-#[utoipa::path(get, path = "/dues/{due_id}/payments/{payment_id}", operation_id = "dues_payments_get", tag = "Dues",
-    params(("due_id" = DueId, Path), ("payment_id" = PaymentId, Path)),
-    responses((status = 200, description = "The payment.", body = ObjectResponse<Payment>)),
-    security(("key" = ["orders:read"])))]
-async fn find(
-    caller: Caller<OrdersRead>,
-    PathParams((due, id)): PathParams<(DueId, PaymentId)>,
-    Query(NoQuery): Query<NoQuery>,
-) -> Result<Response> {
+#[endpoint(get, "/dues/{due_id}/payments/{payment_id}", id = "dues_payments_get", tag = "Dues",
+    200(ObjectResponse<Payment>, "The payment."))]
+async fn find(caller: Caller<OrdersRead>, due: DueId, id: PaymentId) -> Result<Response> {
     let access = caller.team_access();
     caller
         .read_object(move |db| {
@@ -84,16 +70,13 @@ async fn find(
 ///
 /// Refunds a payment in full or in part. Unused credit from the payment is refunded first. The rest becomes owed again,
 /// unless the due is waived. The amount cannot exceed what is left of the payment.
-#[utoipa::path(post, path = "/dues/{due_id}/payments/{payment_id}/refund", operation_id = "dues_payments_refund", tag = "Dues",
-    params(("due_id" = DueId, Path), ("payment_id" = PaymentId, Path)),
-    request_body(content = NewDueRefund, example = json!({ "amount": 1000, "reason": "Paid twice" })),
-    responses((status = 200, description = "The payment with its refunded amount, and the refund.", body = ObjectResponse<RefundedPayment>)),
-    security(("key" = ["orders:write"])))]
+#[endpoint(post, "/dues/{due_id}/payments/{payment_id}/refund", id = "dues_payments_refund", tag = "Dues",
+    example = json!({ "amount": 1000, "reason": "Paid twice" }),
+    200(ObjectResponse<RefundedPayment>, "The payment with its refunded amount, and the refund."))]
 async fn refund(
     caller: Caller<OrdersManage>,
-    PathParams(at): PathParams<(DueId, PaymentId)>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<NewDueRefund>,
+    at: (DueId, PaymentId),
+    body: OptionalBody<NewDueRefund>,
 ) -> Result<Response> {
     let access = caller.team_access();
     caller

@@ -12,15 +12,9 @@ pub(super) fn routes(routes: Routes) -> Routes {
 /// Retrieve the statement of a team
 ///
 /// Returns amounts charged, paid, waived and outstanding, in total and per payer.
-#[utoipa::path(get, path = "/teams/{team_id}/dues/statement", operation_id = "dues_team_statement", tag = "Dues",
-    params(("team_id" = TeamId, Path)),
-    responses((status = 200, description = "The statement.", body = ObjectResponse<TeamStatement>)),
-    security(("key" = ["orders:read"])))]
-async fn team(
-    caller: Caller<OrdersOversee>,
-    PathParams(id): PathParams<TeamId>,
-    Query(NoQuery): Query<NoQuery>,
-) -> Result<Response> {
+#[endpoint(get, "/teams/{team_id}/dues/statement", id = "dues_team_statement", tag = "Dues",
+    200(ObjectResponse<TeamStatement>, "The statement."))]
+async fn team(caller: Caller<OrdersOversee>, id: TeamId) -> Result<Response> {
     caller.require_team(id)?;
     let statement = move |db: &Reader<'_>| {
         Ok((statement::of_team(db, id)?, Some(statement::valid_until(db.now()))))
@@ -32,15 +26,9 @@ async fn team(
 ///
 /// Returns what a person owes and has paid as a payer, in total and line by line. Users who request their own statement
 /// get that of their whole family. Coaches and managers see the amounts of their teams.
-#[utoipa::path(get, path = "/people/{person_id}/statement", operation_id = "dues_statement", tag = "Dues",
-    params(("person_id" = PersonId, Path)),
-    responses((status = 200, description = "The statement.", body = ObjectResponse<Statement>)),
-    security(("key" = ["orders:read"])))]
-async fn person(
-    caller: Caller<OrdersRead>,
-    PathParams(id): PathParams<PersonId>,
-    Query(NoQuery): Query<NoQuery>,
-) -> Result<Response> {
+#[endpoint(get, "/people/{person_id}/statement", id = "dues_statement", tag = "Dues",
+    200(ObjectResponse<Statement>, "The statement."))]
+async fn person(caller: Caller<OrdersRead>, id: PersonId) -> Result<Response> {
     let access = caller.team_access();
     let statement = move |db: &Reader<'_>| {
         Ok((statement::of_person(db, &access, id)?, Some(statement::valid_until(db.now()))))

@@ -17,14 +17,9 @@ pub(super) fn routes(routes: Routes) -> Routes {
 ///
 /// Lists active codes by default, oldest first. Only available to admins, and to keys with `orders:write` and access to
 /// all teams, because everybody who knows a code can use it.
-#[utoipa::path(get, path = "/discounts", operation_id = "discounts_list", tag = "Store",
-    params(Paging<DiscountFilter>),
-    responses((status = 200, description = "A page of discount codes.", body = ListResponse<Discount>)),
-    security(("key" = ["orders:write"])))]
-async fn list(
-    caller: Caller<MoneyManage>,
-    Query(paging): Query<Paging<DiscountFilter>>,
-) -> Result<Response> {
+#[endpoint(get, "/discounts", id = "discounts_list", tag = "Store",
+    200(ListResponse<Discount>, "A page of discount codes."))]
+async fn list(caller: Caller<MoneyManage>, paging: Paging<DiscountFilter>) -> Result<Response> {
     caller.require_all_teams()?;
     caller.page(paging, |db, _, filter, page| discount::list(db, filter, page)).await
 }
@@ -32,15 +27,10 @@ async fn list(
 /// Create a discount code
 ///
 /// Send either `amount` and `currency`, or `percent_bps` in basis points.
-#[utoipa::path(post, path = "/discounts", operation_id = "discounts_create", tag = "Store",
-    request_body(content = NewDiscount, example = json!({ "code": "SIBLING10", "percent_bps": 1000, "max_uses": 50 })),
-    responses((status = 201, description = "The new discount code.", body = ObjectResponse<Discount>)),
-    security(("key" = ["orders:write"])))]
-async fn create(
-    caller: Caller<MoneyManage>,
-    Query(NoQuery): Query<NoQuery>,
-    body: Body<NewDiscount>,
-) -> Result<Response> {
+#[endpoint(post, "/discounts", id = "discounts_create", tag = "Store",
+    example = json!({ "code": "SIBLING10", "percent_bps": 1000, "max_uses": 50 }),
+    201(ObjectResponse<Discount>, "The new discount code."))]
+async fn create(caller: Caller<MoneyManage>, body: Body<NewDiscount>) -> Result<Response> {
     caller.require_all_teams()?;
     caller.create(body, discount::create).await
 }
@@ -48,15 +38,10 @@ async fn create(
 /// Retrieve a discount code
 ///
 /// Returns a discount code with its number of uses.
-#[utoipa::path(get, path = "/discounts/{discount_id}", operation_id = "discounts_get", tag = "Store",
+#[endpoint(get, "/discounts/{discount_id}", id = "discounts_get", tag = "Store",
     params(("discount_id" = DiscountId, Path, description = "ID of the discount code.")),
-    responses((status = 200, description = "The discount code.", body = ObjectResponse<Discount>)),
-    security(("key" = ["orders:write"])))]
-async fn find(
-    caller: Caller<MoneyManage>,
-    PathParams(id): PathParams<DiscountId>,
-    Query(NoQuery): Query<NoQuery>,
-) -> Result<Response> {
+    200(ObjectResponse<Discount>, "The discount code."))]
+async fn find(caller: Caller<MoneyManage>, id: DiscountId) -> Result<Response> {
     caller.require_all_teams()?;
     caller.read_object(move |db| discount::find(db, id)).await
 }
@@ -64,15 +49,13 @@ async fn find(
 /// Update a discount code
 ///
 /// Omitted fields stay unchanged; `null` clears a field. Existing orders keep their discount.
-#[utoipa::path(patch, path = "/discounts/{discount_id}", operation_id = "discounts_update", tag = "Store",
+#[endpoint(patch, "/discounts/{discount_id}", id = "discounts_update", tag = "Store",
     params(("discount_id" = DiscountId, Path, description = "ID of the discount code.")),
-    request_body(content = DiscountChange, example = json!({ "max_uses": 100 })),
-    responses((status = 200, description = "The updated discount code.", body = ObjectResponse<Discount>)),
-    security(("key" = ["orders:write"])))]
+    example = json!({ "max_uses": 100 }),
+    200(ObjectResponse<Discount>, "The updated discount code."))]
 async fn change(
     caller: Caller<MoneyManage>,
-    PathParams(id): PathParams<DiscountId>,
-    Query(NoQuery): Query<NoQuery>,
+    id: DiscountId,
     body: Body<DiscountChange>,
 ) -> Result<Response> {
     caller.require_all_teams()?;
@@ -84,15 +67,13 @@ async fn change(
 /// Archive a discount code
 ///
 /// The code can no longer be used, and its name becomes available for a new code.
-#[utoipa::path(delete, path = "/discounts/{discount_id}", operation_id = "discounts_archive", tag = "Store",
+#[endpoint(delete, "/discounts/{discount_id}", id = "discounts_archive", tag = "Store",
     params(("discount_id" = DiscountId, Path, description = "ID of the discount code.")),
-    responses((status = 200, description = "The archived discount code.", body = ObjectResponse<Discount>)),
-    security(("key" = ["orders:write"])))]
+    200(ObjectResponse<Discount>, "The archived discount code."))]
 async fn archive(
     caller: Caller<MoneyManage>,
-    PathParams(id): PathParams<DiscountId>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<NoBody>,
+    id: DiscountId,
+    body: Body<NoBody>,
 ) -> Result<Response> {
     caller.require_all_teams()?;
     caller.change(body, move |tx, NoBody, expected| discount::archive(tx, id, expected)).await

@@ -33,14 +33,9 @@ pub(super) fn routes(routes: Routes) -> Routes {
 ///
 /// Newest first by default. Users see orders for themselves and their dependents. Coaches and managers also
 /// see all orders of their teams.
-#[utoipa::path(get, path = "/orders", operation_id = "orders_list", tag = "Store",
-    params(Paging<OrderFilter>),
-    responses((status = 200, description = "A page of orders.", body = ListResponse<Order>)),
-    security(("key" = ["orders:read"])))]
-async fn list(
-    caller: Caller<OrdersRead>,
-    Query(paging): Query<Paging<OrderFilter>>,
-) -> Result<Response> {
+#[endpoint(get, "/orders", id = "orders_list", tag = "Store",
+    200(ListResponse<Order>, "A page of orders."))]
+async fn list(caller: Caller<OrdersRead>, paging: Paging<OrderFilter>) -> Result<Response> {
     caller.team_access().check_key_filter(paging.filter.team_id, &paging.filter.team_ids)?;
     caller.page(paging, listing::list).await
 }
@@ -51,18 +46,13 @@ async fn list(
 /// released if the order is cancelled or not paid in time. Families order for themselves and their
 /// dependents, coaches and managers for their teams, keys for anybody. If a product is sold out, the response is
 /// 409 with the error code `sold_out`. Free orders are paid immediately.
-#[utoipa::path(post, path = "/orders", operation_id = "orders_create", tag = "Store",
-    request_body(content = NewOrder, example = json!({
+#[endpoint(post, "/orders", id = "orders_create", tag = "Store",
+    example = json!({
         "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "buyer": { "name": "Rui Duarte", "email": "rui@example.org" },
         "lines": [{ "product_id": "prod_01kbm2x5q8f7vr0n3hd9tzc4wy", "variant_id": "var_01kbm2x5q8f7vr0n3hd9tzc4wy", "quantity": 2 }],
-        "discount_code": "SIBLING10" })),
-    responses((status = 201, description = "The new order.", body = ObjectResponse<Order>)),
-    security(("key" = ["orders:write"])))]
-async fn create(
-    caller: Caller<OrdersPlace>,
-    Query(NoQuery): Query<NoQuery>,
-    body: Body<NewOrder>,
-) -> Result<Response> {
+        "discount_code": "SIBLING10" }),
+    201(ObjectResponse<Order>, "The new order."))]
+async fn create(caller: Caller<OrdersPlace>, body: Body<NewOrder>) -> Result<Response> {
     let access = caller.team_access();
     caller.create(body, move |tx, new| placing::place(tx, &access, new)).await
 }
@@ -70,15 +60,9 @@ async fn create(
 /// Retrieve an order
 ///
 /// Returns an order with its lines. `GET /orders/{order_id}/payments` lists its payments.
-#[utoipa::path(get, path = "/orders/{order_id}", operation_id = "orders_get", tag = "Store",
-    params(("order_id" = OrderId, Path, description = "ID of the order.")),
-    responses((status = 200, description = "The order.", body = ObjectResponse<Order>)),
-    security(("key" = ["orders:read"])))]
-async fn find(
-    caller: Caller<OrdersRead>,
-    PathParams(id): PathParams<OrderId>,
-    Query(NoQuery): Query<NoQuery>,
-) -> Result<Response> {
+#[endpoint(get, "/orders/{order_id}", id = "orders_get", tag = "Store",
+    200(ObjectResponse<Order>, "The order."))]
+async fn find(caller: Caller<OrdersRead>, id: OrderId) -> Result<Response> {
     let access = caller.team_access();
     caller.read_object(move |db| order::find(db, &access, id)).await
 }
@@ -86,15 +70,12 @@ async fn find(
 /// Update an order
 ///
 /// Changes the note and metadata. Lines and amounts of an order do not change; cancel or refund it instead.
-#[utoipa::path(patch, path = "/orders/{order_id}", operation_id = "orders_update", tag = "Store",
-    params(("order_id" = OrderId, Path, description = "ID of the order.")),
-    request_body(content = OrderChange, example = json!({ "note": "Ring twice", "metadata": { "invoice": "2026-17" } })),
-    responses((status = 200, description = "The updated order.", body = ObjectResponse<Order>)),
-    security(("key" = ["orders:write"])))]
+#[endpoint(patch, "/orders/{order_id}", id = "orders_update", tag = "Store",
+    example = json!({ "note": "Ring twice", "metadata": { "invoice": "2026-17" } }),
+    200(ObjectResponse<Order>, "The updated order."))]
 async fn change(
     caller: Caller<OrdersManage>,
-    PathParams(id): PathParams<OrderId>,
-    Query(NoQuery): Query<NoQuery>,
+    id: OrderId,
     body: Body<OrderChange>,
 ) -> Result<Response> {
     let access = caller.team_access();
@@ -106,15 +87,12 @@ async fn change(
 /// Record the payment of an order
 ///
 /// An order is paid once and in full. If you send `amount`, it must equal the order's total.
-#[utoipa::path(post, path = "/orders/{order_id}/pay", operation_id = "orders_pay", tag = "Store",
-    params(("order_id" = OrderId, Path, description = "ID of the order.")),
-    request_body(content = OrderPayment, example = json!({ "method": "cash", "reference": "till 2" })),
-    responses((status = 200, description = "The paid order.", body = ObjectResponse<Order>)),
-    security(("key" = ["orders:write"])))]
+#[endpoint(post, "/orders/{order_id}/pay", id = "orders_pay", tag = "Store",
+    example = json!({ "method": "cash", "reference": "till 2" }),
+    200(ObjectResponse<Order>, "The paid order."))]
 async fn pay(
     caller: Caller<OrdersManage>,
-    PathParams(id): PathParams<OrderId>,
-    Query(NoQuery): Query<NoQuery>,
+    id: OrderId,
     body: Body<OrderPayment>,
 ) -> Result<Response> {
     let access = caller.team_access();
@@ -131,16 +109,13 @@ async fn pay(
 /// Records that the buyer has received everything, or some units of some lines. A paid order becomes `fulfilled` when
 /// nothing is left to fulfill. A partially refunded order stays `partially_refunded`; its `fulfilled_at` is set
 /// instead.
-#[utoipa::path(post, path = "/orders/{order_id}/fulfill", operation_id = "orders_fulfill", tag = "Store",
-    params(("order_id" = OrderId, Path, description = "ID of the order.")),
-    request_body(content = FulfillRequest, example = json!({ "lines": [{ "line_id": "lin_01kbm2x5q8f7vr0n3hd9tzc4wy", "quantity": 1 }] })),
-    responses((status = 200, description = "The order.", body = ObjectResponse<Order>)),
-    security(("key" = ["orders:write"])))]
+#[endpoint(post, "/orders/{order_id}/fulfill", id = "orders_fulfill", tag = "Store",
+    example = json!({ "lines": [{ "line_id": "lin_01kbm2x5q8f7vr0n3hd9tzc4wy", "quantity": 1 }] }),
+    200(ObjectResponse<Order>, "The order."))]
 async fn fulfill(
     caller: Caller<OrdersManage>,
-    PathParams(id): PathParams<OrderId>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<FulfillRequest>,
+    id: OrderId,
+    body: OptionalBody<FulfillRequest>,
 ) -> Result<Response> {
     let access = caller.team_access();
     let work = move |tx: &Tx<'_>, request, expected: &IfMatch| {
@@ -153,16 +128,13 @@ async fn fulfill(
 ///
 /// Only unpaid orders, and free orders that are not fulfilled, can be cancelled. The stock is restored and the use of
 /// the discount code is released. Families can cancel their own orders.
-#[utoipa::path(post, path = "/orders/{order_id}/cancel", operation_id = "orders_cancel", tag = "Store",
-    params(("order_id" = OrderId, Path, description = "ID of the order.")),
-    request_body(content = OrderCancellation, example = json!({ "reason": "Ordered twice" })),
-    responses((status = 200, description = "The cancelled order.", body = ObjectResponse<Order>)),
-    security(("key" = ["orders:write"])))]
+#[endpoint(post, "/orders/{order_id}/cancel", id = "orders_cancel", tag = "Store",
+    example = json!({ "reason": "Ordered twice" }),
+    200(ObjectResponse<Order>, "The cancelled order."))]
 async fn cancel(
     caller: Caller<OrdersPlace>,
-    PathParams(id): PathParams<OrderId>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<OrderCancellation>,
+    id: OrderId,
+    body: OptionalBody<OrderCancellation>,
 ) -> Result<Response> {
     let access = caller.team_access();
     let work = move |tx: &Tx<'_>, body, expected: &IfMatch| {
@@ -175,17 +147,14 @@ async fn cancel(
 ///
 /// Refunds everything that is left, an `amount`, or the price of some units in `lines`. Refunds never exceed the
 /// payment. Returned units go back to the stock unless `restock` is `false`.
-#[utoipa::path(post, path = "/orders/{order_id}/refund", operation_id = "orders_refund", tag = "Store",
-    params(("order_id" = OrderId, Path, description = "ID of the order.")),
-    request_body(content = NewRefund, example = json!({
-        "lines": [{ "line_id": "lin_01kbm2x5q8f7vr0n3hd9tzc4wy", "quantity": 1 }], "restock": true, "reason": "Too small" })),
-    responses((status = 200, description = "The order.", body = ObjectResponse<RefundedOrder>)),
-    security(("key" = ["orders:write"])))]
+#[endpoint(post, "/orders/{order_id}/refund", id = "orders_refund", tag = "Store",
+    example = json!({
+        "lines": [{ "line_id": "lin_01kbm2x5q8f7vr0n3hd9tzc4wy", "quantity": 1 }], "restock": true, "reason": "Too small" }),
+    200(ObjectResponse<RefundedOrder>, "The order."))]
 async fn refund(
     caller: Caller<OrdersManage>,
-    PathParams(id): PathParams<OrderId>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<NewRefund>,
+    id: OrderId,
+    body: OptionalBody<NewRefund>,
 ) -> Result<Response> {
     let access = caller.team_access();
     let work = move |tx: &Tx<'_>, new, expected: &IfMatch| {
@@ -197,17 +166,16 @@ async fn refund(
 /// List payments of an order
 ///
 /// Returns payments in the order in which they were recorded. A free order has no payment.
-#[utoipa::path(get, path = "/orders/{order_id}/payments", operation_id = "orders_payments_list", tag = "Store",
+#[endpoint(get, "/orders/{order_id}/payments", id = "orders_payments_list", tag = "Store",
     params(("order_id" = OrderId, Path, description = "ID of the order."),
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of payments per page. Default: 50."),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
         ("order" = Option<paging::Order>, Query, description = "Sort order. Default: `asc`.")),
-    responses((status = 200, description = "A page of payments.", body = ListResponse<Payment>)),
-    security(("key" = ["orders:read"])))]
+    200(ListResponse<Payment>, "A page of payments."))]
 async fn payments(
     caller: Caller<OrdersRead>,
-    PathParams(id): PathParams<OrderId>,
-    Query(paging): Query<Paging<NoQuery>>,
+    id: OrderId,
+    paging: Paging<NoQuery>,
 ) -> Result<Response> {
     caller
         .page(paging, move |db, access, _, page| {
@@ -221,17 +189,16 @@ async fn payments(
 ///
 /// Returns refunds in the order in which they were recorded. A refund to a card is `pending` until the payment provider
 /// completes it. A `failed` refund does not count as refunded.
-#[utoipa::path(get, path = "/orders/{order_id}/refunds", operation_id = "orders_refunds_list", tag = "Store",
+#[endpoint(get, "/orders/{order_id}/refunds", id = "orders_refunds_list", tag = "Store",
     params(("order_id" = OrderId, Path, description = "ID of the order."),
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of refunds per page. Default: 50."),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
         ("order" = Option<paging::Order>, Query, description = "Sort order. Default: `asc`.")),
-    responses((status = 200, description = "A page of refunds.", body = ListResponse<Refund>)),
-    security(("key" = ["orders:read"])))]
+    200(ListResponse<Refund>, "A page of refunds."))]
 async fn refunds(
     caller: Caller<OrdersRead>,
-    PathParams(id): PathParams<OrderId>,
-    Query(paging): Query<Paging<NoQuery>>,
+    id: OrderId,
+    paging: Paging<NoQuery>,
 ) -> Result<Response> {
     caller
         .page(paging, move |db, access, _, page| {

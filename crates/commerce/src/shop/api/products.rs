@@ -15,14 +15,9 @@ pub(super) fn routes(routes: Routes) -> Routes {
 /// List products
 ///
 /// Lists active products by default, oldest first. Users see the products of their teams and of the club.
-#[utoipa::path(get, path = "/products", operation_id = "products_list", tag = "Store",
-    params(Paging<ProductFilter>),
-    responses((status = 200, description = "A page of products.", body = ListResponse<Product>)),
-    security(("key" = ["orders:read"])))]
-async fn list(
-    caller: Caller<OrdersRead>,
-    Query(paging): Query<Paging<ProductFilter>>,
-) -> Result<Response> {
+#[endpoint(get, "/products", id = "products_list", tag = "Store",
+    200(ListResponse<Product>, "A page of products."))]
+async fn list(caller: Caller<OrdersRead>, paging: Paging<ProductFilter>) -> Result<Response> {
     caller.require_teams(paging.filter.team_id, &paging.filter.team_ids)?;
     // Whether a product is on sale depends on the clock, so a cached response could be stale.
     let caller = if paging.filter.on_sale.is_some() { caller.bypass_cache() } else { caller };
@@ -33,17 +28,12 @@ async fn list(
 ///
 /// Coaches and managers create products of their teams. Products of the club (without `team_id`) can be created by
 /// admins and by keys with access to all teams.
-#[utoipa::path(post, path = "/products", operation_id = "products_create", tag = "Store",
-    request_body(content = NewProduct, example = json!({
+#[endpoint(post, "/products", id = "products_create", tag = "Store",
+    example = json!({
         "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "name": "Home kit", "currency": "EUR", "price": 2499, "tax_rate_bps": 2300,
-        "variants": [{ "name": "S", "stock": 10 }, { "name": "M", "stock": 20 }] })),
-    responses((status = 201, description = "The new product.", body = ObjectResponse<Product>)),
-    security(("key" = ["orders:write"])))]
-async fn create(
-    caller: Caller<OrdersManage>,
-    Query(NoQuery): Query<NoQuery>,
-    body: Body<NewProduct>,
-) -> Result<Response> {
+        "variants": [{ "name": "S", "stock": 10 }, { "name": "M", "stock": 20 }] }),
+    201(ObjectResponse<Product>, "The new product."))]
+async fn create(caller: Caller<OrdersManage>, body: Body<NewProduct>) -> Result<Response> {
     let access = caller.team_access();
     caller.create(body, move |tx, new| product::create(tx, &access, new)).await
 }
@@ -51,15 +41,9 @@ async fn create(
 /// Retrieve a product
 ///
 /// Returns a product with its variants and stock.
-#[utoipa::path(get, path = "/products/{product_id}", operation_id = "products_get", tag = "Store",
-    params(("product_id" = ProductId, Path, description = "ID of the product.")),
-    responses((status = 200, description = "The product.", body = ObjectResponse<Product>)),
-    security(("key" = ["orders:read"])))]
-async fn find(
-    caller: Caller<OrdersRead>,
-    PathParams(id): PathParams<ProductId>,
-    Query(NoQuery): Query<NoQuery>,
-) -> Result<Response> {
+#[endpoint(get, "/products/{product_id}", id = "products_get", tag = "Store",
+    200(ObjectResponse<Product>, "The product."))]
+async fn find(caller: Caller<OrdersRead>, id: ProductId) -> Result<Response> {
     let access = caller.team_access();
     caller.read_object(move |db| product::find(db, &access, id)).await
 }
@@ -69,15 +53,12 @@ async fn find(
 /// Omitted fields stay unchanged; `null` clears a field. `variants` replaces the whole list: variants with an `id` are
 /// kept, variants missing from it are archived. `stock` is set to the value you send even if units were sold since you
 /// read the product; send `If-Match` to prevent that. Existing orders keep their prices.
-#[utoipa::path(patch, path = "/products/{product_id}", operation_id = "products_update", tag = "Store",
-    params(("product_id" = ProductId, Path, description = "ID of the product.")),
-    request_body(content = ProductChange, example = json!({ "price": 1999, "on_sale_until": null })),
-    responses((status = 200, description = "The updated product.", body = ObjectResponse<Product>)),
-    security(("key" = ["orders:write"])))]
+#[endpoint(patch, "/products/{product_id}", id = "products_update", tag = "Store",
+    example = json!({ "price": 1999, "on_sale_until": null }),
+    200(ObjectResponse<Product>, "The updated product."))]
 async fn change(
     caller: Caller<OrdersManage>,
-    PathParams(id): PathParams<ProductId>,
-    Query(NoQuery): Query<NoQuery>,
+    id: ProductId,
     body: Body<ProductChange>,
 ) -> Result<Response> {
     let access = caller.team_access();
@@ -90,15 +71,12 @@ async fn change(
 /// Archive a product
 ///
 /// The product can no longer be ordered. Existing orders do not change.
-#[utoipa::path(delete, path = "/products/{product_id}", operation_id = "products_archive", tag = "Store",
-    params(("product_id" = ProductId, Path, description = "ID of the product.")),
-    responses((status = 200, description = "The archived product.", body = ObjectResponse<Product>)),
-    security(("key" = ["orders:write"])))]
+#[endpoint(delete, "/products/{product_id}", id = "products_archive", tag = "Store",
+    200(ObjectResponse<Product>, "The archived product."))]
 async fn archive(
     caller: Caller<OrdersManage>,
-    PathParams(id): PathParams<ProductId>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<NoBody>,
+    id: ProductId,
+    body: Body<NoBody>,
 ) -> Result<Response> {
     let access = caller.team_access();
     let work =

@@ -23,14 +23,12 @@ pub(super) fn manager(caller: &Caller<WebhooksManage>) -> Manager {
 /// Returns deliveries newest first, each with its last 20 attempts: time, duration, status code and the beginning of
 /// the response. A delivery is listed as soon as its first attempt has ended or takes long. Deliveries are stored as
 /// long as the log: 30 days, unless the operator configured another time.
-#[utoipa::path(get, path = "/webhooks/{webhook_id}/deliveries", operation_id = "deliveries_list", tag = "Webhooks",
-    params(("webhook_id" = WebhookId, Path, description = "ID of the webhook."), Paging<DeliveryFilter>),
-    responses((status = 200, description = "A page of deliveries.", body = ListResponse<Delivery>)),
-    security(("key" = ["webhooks:write"])))]
+#[endpoint(get, "/webhooks/{webhook_id}/deliveries", id = "deliveries_list", tag = "Webhooks",
+    200(ListResponse<Delivery>, "A page of deliveries."))]
 async fn list(
     caller: Caller<WebhooksManage>,
-    PathParams(id): PathParams<WebhookId>,
-    Query(paging): Query<Paging<DeliveryFilter>>,
+    id: WebhookId,
+    paging: Paging<DeliveryFilter>,
 ) -> Result<Response> {
     let manager = manager(&caller);
     caller
@@ -44,15 +42,9 @@ async fn list(
 /// Retrieve a delivery
 ///
 /// Returns a delivery with its last 20 attempts.
-#[utoipa::path(get, path = "/deliveries/{delivery_id}", operation_id = "deliveries_get", tag = "Webhooks",
-    params(("delivery_id" = DeliveryId, Path, description = "ID of the delivery.")),
-    responses((status = 200, description = "The delivery.", body = ObjectResponse<Delivery>)),
-    security(("key" = ["webhooks:write"])))]
-async fn find(
-    caller: Caller<WebhooksManage>,
-    PathParams(id): PathParams<DeliveryId>,
-    Query(NoQuery): Query<NoQuery>,
-) -> Result<Response> {
+#[endpoint(get, "/deliveries/{delivery_id}", id = "deliveries_get", tag = "Webhooks",
+    200(ObjectResponse<Delivery>, "The delivery."))]
+async fn find(caller: Caller<WebhooksManage>, id: DeliveryId) -> Result<Response> {
     let manager = manager(&caller);
     caller
         .bypass_cache()
@@ -65,15 +57,12 @@ async fn find(
 /// Sends the notification again, whatever the status of the delivery. It is sent immediately and then retried as often
 /// as a new one, with the same `webhook-id`. If an attempt is in flight at that time, it counts as the first one. The
 /// webhook must be enabled.
-#[utoipa::path(post, path = "/deliveries/{delivery_id}/redeliver", operation_id = "deliveries_redeliver", tag = "Webhooks",
-    params(("delivery_id" = DeliveryId, Path, description = "ID of the delivery.")),
-    responses((status = 200, description = "The delivery, pending again.", body = ObjectResponse<Delivery>)),
-    security(("key" = ["webhooks:write"])))]
+#[endpoint(post, "/deliveries/{delivery_id}/redeliver", id = "deliveries_redeliver", tag = "Webhooks",
+    200(ObjectResponse<Delivery>, "The delivery, pending again."))]
 async fn redeliver(
     caller: Caller<WebhooksManage>,
-    PathParams(id): PathParams<DeliveryId>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<NoBody>,
+    id: DeliveryId,
+    body: Body<NoBody>,
 ) -> Result<Response> {
     let manager = manager(&caller);
     caller

@@ -69,17 +69,13 @@ fn build_type(number: i64, kind: &'static Kind, document: &Value) -> EventType {
 ///
 /// Returns every notification type that a webhook can receive, with the JSON Schema of its body and an example. `ping`
 /// is sent by a test; all other types are in the account's log.
-#[utoipa::path(get, path = "/event_types", operation_id = "event_types_list", tag = "Webhooks",
+#[endpoint(get, "/event_types", id = "event_types_list", tag = "Webhooks",
     params(
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of types per page. Default: 50."),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
         ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`.")),
-    responses((status = 200, description = "A page of notification types.", body = ListResponse<EventType>)),
-    security(("key" = [])))]
-async fn list(
-    caller: Caller<AnyCredential>,
-    Query(paging): Query<Paging<NoQuery>>,
-) -> Result<Response> {
+    200(ListResponse<EventType>, "A page of notification types."))]
+async fn list(caller: Caller<AnyCredential>, paging: Paging<NoQuery>) -> Result<Response> {
     // The types are the same for every caller, so they are not put into the response cache.
     caller.bypass_cache().page(paging, |_, _, NoQuery, page| types_on_page(page)).await
 }

@@ -34,14 +34,9 @@ fn edit_context(caller: &Caller<WebhooksManage>) -> EditContext {
 /// List webhooks
 ///
 /// Returns webhooks in order of creation. A key that is limited to certain teams sees only its own webhooks.
-#[utoipa::path(get, path = "/webhooks", operation_id = "webhooks_list", tag = "Webhooks",
-    params(Paging<WebhookFilter>),
-    responses((status = 200, description = "A page of webhooks.", body = ListResponse<Webhook>)),
-    security(("key" = ["webhooks:write"])))]
-async fn list(
-    caller: Caller<WebhooksManage>,
-    Query(paging): Query<Paging<WebhookFilter>>,
-) -> Result<Response> {
+#[endpoint(get, "/webhooks", id = "webhooks_list", tag = "Webhooks",
+    200(ListResponse<Webhook>, "A page of webhooks."))]
+async fn list(caller: Caller<WebhooksManage>, paging: Paging<WebhookFilter>) -> Result<Response> {
     caller.bypass_cache().page(paging, listing::webhooks).await
 }
 
@@ -52,15 +47,10 @@ async fn list(
 /// longer receives those types; if it is revoked, the webhook is disabled. The response contains the `secret` that
 /// signs every request. It is shown only once: a response that is repeated for an `Idempotency-Key` does not contain
 /// it.
-#[utoipa::path(post, path = "/webhooks", operation_id = "webhooks_create", tag = "Webhooks",
-    request_body(content = NewWebhook, example = json!({ "url": "https://hooks.example.org/touchline", "events": ["event.*", "message.posted"], "description": "Our website" })),
-    responses((status = 201, description = "The new webhook with its secret.", body = ObjectResponse<CreatedWebhook>)),
-    security(("key" = ["webhooks:write"])))]
-async fn create(
-    caller: Caller<WebhooksManage>,
-    Query(NoQuery): Query<NoQuery>,
-    body: Body<NewWebhook>,
-) -> Result<Response> {
+#[endpoint(post, "/webhooks", id = "webhooks_create", tag = "Webhooks",
+    example = json!({ "url": "https://hooks.example.org/touchline", "events": ["event.*", "message.posted"], "description": "Our website" }),
+    201(ObjectResponse<CreatedWebhook>, "The new webhook with its secret."))]
+async fn create(caller: Caller<WebhooksManage>, body: Body<NewWebhook>) -> Result<Response> {
     let context = edit_context(&caller);
     caller
         .create_secret(body, move |tx, new| {
@@ -72,15 +62,9 @@ async fn create(
 /// Retrieve a webhook
 ///
 /// Returns a webhook without its secret.
-#[utoipa::path(get, path = "/webhooks/{webhook_id}", operation_id = "webhooks_get", tag = "Webhooks",
-    params(("webhook_id" = WebhookId, Path, description = "ID of the webhook.")),
-    responses((status = 200, description = "The webhook.", body = ObjectResponse<Webhook>)),
-    security(("key" = ["webhooks:write"])))]
-async fn find(
-    caller: Caller<WebhooksManage>,
-    PathParams(id): PathParams<WebhookId>,
-    Query(NoQuery): Query<NoQuery>,
-) -> Result<Response> {
+#[endpoint(get, "/webhooks/{webhook_id}", id = "webhooks_get", tag = "Webhooks",
+    200(ObjectResponse<Webhook>, "The webhook."))]
+async fn find(caller: Caller<WebhooksManage>, id: WebhookId) -> Result<Response> {
     let access = caller.team_access();
     caller.bypass_cache().read_object(move |db| access::find_visible(db, &access, id)).await
 }
@@ -89,15 +73,12 @@ async fn find(
 ///
 /// Omitted fields stay unchanged; `null` clears a field. The webhook then belongs to your credential and receives
 /// only what it can read, so you need the scopes of all its types. Pending retries go to the new URL.
-#[utoipa::path(patch, path = "/webhooks/{webhook_id}", operation_id = "webhooks_update", tag = "Webhooks",
-    params(("webhook_id" = WebhookId, Path, description = "ID of the webhook.")),
-    request_body(content = WebhookChange, example = json!({ "description": "Our new website" })),
-    responses((status = 200, description = "The updated webhook.", body = ObjectResponse<Webhook>)),
-    security(("key" = ["webhooks:write"])))]
+#[endpoint(patch, "/webhooks/{webhook_id}", id = "webhooks_update", tag = "Webhooks",
+    example = json!({ "description": "Our new website" }),
+    200(ObjectResponse<Webhook>, "The updated webhook."))]
 async fn change(
     caller: Caller<WebhooksManage>,
-    PathParams(id): PathParams<WebhookId>,
-    Query(NoQuery): Query<NoQuery>,
+    id: WebhookId,
     body: Body<WebhookChange>,
 ) -> Result<Response> {
     let context = edit_context(&caller);
@@ -109,15 +90,12 @@ async fn change(
 /// Delete a webhook
 ///
 /// Also deletes its deliveries. Pending retries are not sent. To stop a webhook but keep its data, disable it instead.
-#[utoipa::path(delete, path = "/webhooks/{webhook_id}", operation_id = "webhooks_delete", tag = "Webhooks",
-    params(("webhook_id" = WebhookId, Path, description = "ID of the webhook.")),
-    responses((status = 200, description = "The deleted webhook.", body = ObjectResponse<Webhook>)),
-    security(("key" = ["webhooks:write"])))]
+#[endpoint(delete, "/webhooks/{webhook_id}", id = "webhooks_delete", tag = "Webhooks",
+    200(ObjectResponse<Webhook>, "The deleted webhook."))]
 async fn delete(
     caller: Caller<WebhooksManage>,
-    PathParams(id): PathParams<WebhookId>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<NoBody>,
+    id: WebhookId,
+    body: Body<NoBody>,
 ) -> Result<Response> {
     let manager = super::deliveries::manager(&caller);
     caller.change(body, move |tx, NoBody, expected| edit::delete(tx, &manager, id, expected)).await
@@ -127,15 +105,12 @@ async fn delete(
 ///
 /// The response contains the new `secret`. It is shown only once: a response that is repeated for an `Idempotency-Key`
 /// does not contain it. For 24 hours every request is signed with both secrets, so that receivers can switch.
-#[utoipa::path(post, path = "/webhooks/{webhook_id}/rotate_secret", operation_id = "webhooks_rotate_secret", tag = "Webhooks",
-    params(("webhook_id" = WebhookId, Path, description = "ID of the webhook.")),
-    responses((status = 200, description = "The webhook with its new secret.", body = ObjectResponse<CreatedWebhook>)),
-    security(("key" = ["webhooks:write"])))]
+#[endpoint(post, "/webhooks/{webhook_id}/rotate_secret", id = "webhooks_rotate_secret", tag = "Webhooks",
+    200(ObjectResponse<CreatedWebhook>, "The webhook with its new secret."))]
 async fn rotate(
     caller: Caller<WebhooksManage>,
-    PathParams(id): PathParams<WebhookId>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<NoBody>,
+    id: WebhookId,
+    body: Body<NoBody>,
 ) -> Result<Response> {
     let context = edit_context(&caller);
     caller
@@ -149,15 +124,12 @@ async fn rotate(
 /// Test a webhook
 ///
 /// Sends a `ping` notification, signed like every other. Retrieve the delivery to see the result.
-#[utoipa::path(post, path = "/webhooks/{webhook_id}/test", operation_id = "webhooks_test", tag = "Webhooks",
-    params(("webhook_id" = WebhookId, Path, description = "ID of the webhook.")),
-    responses((status = 201, description = "The delivery of the ping.", body = ObjectResponse<Delivery>)),
-    security(("key" = ["webhooks:write"])))]
+#[endpoint(post, "/webhooks/{webhook_id}/test", id = "webhooks_test", tag = "Webhooks",
+    201(ObjectResponse<Delivery>, "The delivery of the ping."))]
 async fn test(
     caller: Caller<WebhooksManage>,
-    PathParams(id): PathParams<WebhookId>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<NoBody>,
+    id: WebhookId,
+    body: Body<NoBody>,
 ) -> Result<Response> {
     let manager = super::deliveries::manager(&caller);
     caller
@@ -175,16 +147,13 @@ async fn test(
 /// time. Send either `from_sequence` or `since`. Without `to_sequence` or `until` the range ends with the log.
 /// Notifications keep their IDs. Those that were delivered successfully are sent again too, unless `only_missed` is
 /// true. The status is 410 if this part of the log has been deleted, and 409 while another replay is running.
-#[utoipa::path(post, path = "/webhooks/{webhook_id}/replay", operation_id = "webhooks_replay", tag = "Webhooks",
-    params(("webhook_id" = WebhookId, Path, description = "ID of the webhook.")),
-    request_body(content = NewReplay, example = json!({ "from_sequence": 1, "to_sequence": 100, "only_missed": true })),
-    responses((status = 202, description = "The part of the log that is replayed.", body = ObjectResponse<Replay>),
-        (status = 410, description = "This part of the log has been deleted.", body = crate::error::Problem, content_type = "application/problem+json")),
-    security(("key" = ["webhooks:write"])))]
+#[endpoint(post, "/webhooks/{webhook_id}/replay", id = "webhooks_replay", tag = "Webhooks",
+    example = json!({ "from_sequence": 1, "to_sequence": 100, "only_missed": true }),
+    202(ObjectResponse<Replay>, "The part of the log that is replayed."),
+    410(crate::error::Problem, "This part of the log has been deleted.", "application/problem+json"))]
 async fn replay(
     caller: Caller<WebhooksManage>,
-    PathParams(id): PathParams<WebhookId>,
-    Query(NoQuery): Query<NoQuery>,
+    id: WebhookId,
     body: Body<NewReplay>,
 ) -> Result<Response> {
     let manager = super::deliveries::manager(&caller);
@@ -200,16 +169,13 @@ async fn replay(
 ///
 /// Sends the notifications that the webhook missed while it was disabled, if they are still stored, unless
 /// `replay_missed` is false. The webhook then belongs to your credential and receives only what it can read.
-#[utoipa::path(post, path = "/webhooks/{webhook_id}/enable", operation_id = "webhooks_enable", tag = "Webhooks",
-    params(("webhook_id" = WebhookId, Path, description = "ID of the webhook.")),
-    request_body(content = EnableRequest, example = json!({ "replay_missed": true })),
-    responses((status = 200, description = "The enabled webhook.", body = ObjectResponse<Webhook>)),
-    security(("key" = ["webhooks:write"])))]
+#[endpoint(post, "/webhooks/{webhook_id}/enable", id = "webhooks_enable", tag = "Webhooks",
+    example = json!({ "replay_missed": true }),
+    200(ObjectResponse<Webhook>, "The enabled webhook."))]
 async fn enable(
     caller: Caller<WebhooksManage>,
-    PathParams(id): PathParams<WebhookId>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<EnableRequest>,
+    id: WebhookId,
+    body: OptionalBody<EnableRequest>,
 ) -> Result<Response> {
     let context = edit_context(&caller);
     caller
@@ -223,15 +189,12 @@ async fn enable(
 ///
 /// Sends nothing to the webhook until it is enabled again. Notifications that it misses are sent then, unless
 /// `replay_missed` is `false`.
-#[utoipa::path(post, path = "/webhooks/{webhook_id}/disable", operation_id = "webhooks_disable", tag = "Webhooks",
-    params(("webhook_id" = WebhookId, Path, description = "ID of the webhook.")),
-    responses((status = 200, description = "The disabled webhook.", body = ObjectResponse<Webhook>)),
-    security(("key" = ["webhooks:write"])))]
+#[endpoint(post, "/webhooks/{webhook_id}/disable", id = "webhooks_disable", tag = "Webhooks",
+    200(ObjectResponse<Webhook>, "The disabled webhook."))]
 async fn disable(
     caller: Caller<WebhooksManage>,
-    PathParams(id): PathParams<WebhookId>,
-    Query(NoQuery): Query<NoQuery>,
-    OptionalBody(body): OptionalBody<NoBody>,
+    id: WebhookId,
+    body: Body<NoBody>,
 ) -> Result<Response> {
     let manager = super::deliveries::manager(&caller);
     caller

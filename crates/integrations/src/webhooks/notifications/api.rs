@@ -92,7 +92,7 @@ pub(in crate::webhooks) fn read_types(params: &mut Params, name: &str) -> Vec<St
 /// the types for which you have the scope, of the teams that you can access. To continue, send as `after` the
 /// `next_sequence` of the previous page, or the `sequence` of the last notification that you have. Old notifications
 /// are deleted: then the status is 410, and the `detail` names the oldest sequence number that is left.
-#[utoipa::path(get, path = "/notifications", operation_id = "notifications_list", tag = "Notifications",
+#[endpoint(get, "/notifications", id = "notifications_list", tag = "Notifications",
     params(
         ("after" = Option<i64>, Query, minimum = 0, description = "Only notifications after this sequence number. With 0, or by default, from the oldest that is stored."),
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of notifications per page. Default: 50."),
@@ -100,13 +100,9 @@ pub(in crate::webhooks) fn read_types(params: &mut Params, name: &str) -> Vec<St
         ("order" = Option<Order>, Query, description = "Sort order by `sequence`. Default: `asc`."),
         ("type" = Option<Vec<String>>, Query, style = Form, explode = false, description = "Only these types, separated by commas, such as `team.created`, or `team.*` for all types of a group."),
         ("team_id" = Option<Vec<TeamId>>, Query, style = Form, explode = false, description = "Only notifications about these teams, separated by commas.")),
-    responses((status = 200, description = "A page of the log.", body = NotificationLog),
-        (status = 410, description = "The requested part of the log has been deleted.", body = crate::error::Problem, content_type = "application/problem+json")),
-    security(("key" = ["webhooks:write"])))]
-async fn list(
-    caller: Caller<WebhooksManage>,
-    Query(paging): Query<Paging<Filter>>,
-) -> Result<Response> {
+    200(NotificationLog, "A page of the log."),
+    410(crate::error::Problem, "The requested part of the log has been deleted.", "application/problem+json"))]
+async fn list(caller: Caller<WebhooksManage>, paging: Paging<Filter>) -> Result<Response> {
     let visibility = EventVisibility::new(caller.credential().scopes, &caller.team_access());
     caller.require_teams(None, &paging.filter.team_ids)?;
     let read = move |db: &Reader<'_>, filter: &Filter, page: &Page<i64>| {
@@ -127,19 +123,18 @@ fn limit_to_teams(visibility: EventVisibility, filter: &Filter) -> EventVisibili
 /// 15 seconds without notifications. The stream ends when the credential is revoked, when the service stops, or when
 /// you read nothing for 20 seconds. To continue, reconnect with `Last-Event-ID`. An account can have 20 streams on each
 /// node.
-#[utoipa::path(get, path = "/notifications/stream", operation_id = "notifications_stream", tag = "Notifications",
+#[endpoint(get, "/notifications/stream", id = "notifications_stream", tag = "Notifications",
     params(
         ("Last-Event-ID" = Option<i64>, Header, minimum = 0, description = "The `id` of the last event that you have received. Takes precedence over `after`."),
         ("after" = Option<i64>, Query, minimum = 0, description = "Start after this sequence number. With 0, start with the oldest notification that is stored."),
         ("type" = Option<Vec<String>>, Query, style = Form, explode = false, description = "Only these types, separated by commas, such as `team.created`, or `team.*` for all types of a group."),
         ("team_id" = Option<Vec<TeamId>>, Query, style = Form, explode = false, description = "Only notifications about these teams, separated by commas.")),
-    responses((status = 200, description = "A stream of server-sent events. The `data` of each event is a `WebhookEvent` as JSON, its `id` is the sequence number.", content_type = "text/event-stream", body = String),
-        (status = 410, description = "The requested part of the log has been deleted.", body = crate::error::Problem, content_type = "application/problem+json")),
-    security(("key" = ["webhooks:write"])))]
+    200(String, "A stream of server-sent events. The `data` of each event is a `WebhookEvent` as JSON, its `id` is the sequence number.", "text/event-stream"),
+    410(crate::error::Problem, "The requested part of the log has been deleted.", "application/problem+json"))]
 async fn follow(
     caller: Caller<WebhooksManage>,
     pass: StreamAuth<WebhooksManage>,
-    Query(StreamQuery { filter, from_oldest }): Query<StreamQuery>,
+    StreamQuery { filter, from_oldest }: StreamQuery,
 ) -> Result<Response> {
     caller.require_teams(None, &filter.team_ids)?;
     let (app, credential) = (caller.app(), caller.credential());

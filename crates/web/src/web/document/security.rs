@@ -27,8 +27,11 @@ pub(super) fn add_schemes(document: &mut Value) {
     });
 }
 
-/// Lets an operation accept both kinds of credentials, with the same scopes.
+/// Lets an operation accept both kinds of credentials, with the scope of its permission.
 pub(super) fn complete(operation: &mut Value) {
-    let Some(scopes) = operation.pointer("/security/0/key").cloned() else { return };
-    operation["security"] = json!([{ "api_key": [] }, { "oauth2": scopes }]);
+    let scope = operation.as_object_mut().and_then(|operation| operation.remove("x-scope"));
+    if let Some(scope) = scope {
+        let scopes: Vec<_> = Some(scope).filter(Value::is_string).into_iter().collect();
+        operation["security"] = json!([{ "api_key": [] }, { "oauth2": scopes }]);
+    }
 }

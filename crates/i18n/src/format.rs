@@ -60,8 +60,8 @@ fn load(locale: Locale) -> Result<Formatters, Box<dyn std::error::Error>> {
 /// The text of a date or time.
 fn text(locale: Locale, formatted: impl ToString) -> String {
     // CLDR puts a narrow no-break space before `PM`, and shortens September to `Sept`, unlike all other English months.
-    let text = formatted.to_string().replace('\u{202f}', " ").replace("Sept ", "Sep ");
-    if locale.tag() == PSEUDO { format!("⟦{text}⟧") } else { text }
+    let adapted = formatted.to_string().replace('\u{202f}', " ").replace("Sept ", "Sep ");
+    if locale.tag() == PSEUDO { format!("⟦{adapted}⟧") } else { adapted }
 }
 
 fn date(day: Day) -> Date<Gregorian> {

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{CommandContext, CommandError, CommandResult, command_error};
+use crate::accounts::account::Account;
 use crate::backup::signature::{Origin, PublicKey, SigningKey};
 use crate::backup::{self, Manifest};
 use crate::demo;
@@ -60,8 +61,8 @@ pub(super) enum Seed {
 impl Seed {
     pub(super) async fn run(self, ctx: &CommandContext) -> CommandResult {
         let Self::Demo { remove } = self;
-        let db = ctx.open_migrated().await?;
         if remove {
+            let db = ctx.open_migrated().await?;
             demo::remove(&db, &ctx.config.data).await.map_err(|error| match error.code {
                 Code::NotFound => CommandError::from("there is no demo club to delete"),
                 _ => command_error(error),
@@ -70,11 +71,8 @@ impl Seed {
                 "Deleted the demo club.".to_owned()
             });
         }
-        super::private_folder(&ctx.config.data)?;
-        let options = ctx.options();
-        let app = App::new(ctx.config.clone(), db.clone(), options.clock, options.rng);
-        let account =
-            demo::load(&app.await.map_err(command_error)?).await.map_err(command_error)?;
+        let account = load_demo_club(ctx).await?;
+        let db = ctx.open_migrated().await?;
         let (key, value) = demo::key(&db, &ctx.config.data).await.map_err(command_error)?;
         let mut key_json = serde_json::to_value(&key)?;
         key_json["value"] = value.reveal().into();
@@ -231,4 +229,14 @@ impl Restore {
             format!("Restored {} rows.\n{}", manifest.rows(), origin.notice())
         })
     }
+}
+
+/// Loads the demo club, with connections of its own: their caches are freed before a service starts.
+pub(super) async fn load_demo_club(ctx: &CommandContext) -> Result<Account, CommandError> {
+    super::private_folder(&ctx.config.data)?;
+    let (db, options) = (ctx.open_migrated().await?, ctx.options());
+    let app = App::new(ctx.config.clone(), db.clone(), options.clock, options.rng);
+    let account = demo::load(&app.await.map_err(command_error)?).await.map_err(command_error)?;
+    db.close();
+    Ok(account)
 }

@@ -33,6 +33,9 @@ pub(super) struct Serve {
 impl Serve {
     pub(super) async fn run(self, ctx: &CommandContext) -> CommandResult {
         start_log(ctx.config.log.as_str())?;
+        if self.demo {
+            super::data::load_demo_club(ctx).await?;
+        }
         let db = ctx.open_migrated().await?;
         let options = ctx.options();
         let listener = listen(ctx.config.listen).await?;
@@ -42,8 +45,6 @@ impl Serve {
             .await
             .map_err(command_error)?;
         if self.demo {
-            super::private_folder(&ctx.config.data)?;
-            demo::load(&app).await.map_err(command_error)?;
             let (key, value) = demo::key(&db, &ctx.config.data).await.map_err(command_error)?;
             let password =
                 demo::ensure_users(&db, &ctx.config.data).await.map_err(command_error)?;

@@ -108,7 +108,7 @@ async fn show_form(
 ) -> PageResult<Response> {
     let load = move |db: &Reader<'_>| orders::find_with_payments(db, EVERYWHERE, id);
     let (order, payments, refunds) = visitor.read(load).await?;
-    let frame = visitor.frame(t!("Refund"), Section::Orders);
+    let frame = visitor.frame(t!("Refund", "noun"), Section::Orders);
     let refundable = refundable(&order);
     let default = refund_methods::default_method(&payments, &refunds);
     let lines = ReturnedLines { order: &order, quantities, faults: &form.faults }.to_string();

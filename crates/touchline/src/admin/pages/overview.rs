@@ -206,7 +206,7 @@ async fn events(visitor: Visitor<AdminArea>) -> PageResult {
 list_page!(FailedEmailsPage, "admin/overview_failed_emails.html");
 
 const EMAIL_COLUMNS: &[Column<FailedEmail>] = &[
-    Column::page("To", |email| {
+    Column::page("Recipient", |email| {
         Cell::name(&email.to_name).and(Cell::Email(&email.to_address).about())
     }),
     Column::page("Subject", |email| Cell::name(&email.subject)),

@@ -74,7 +74,7 @@ impl UsagePage {
 
 /// The headings of the columns with numbers.
 fn count_heads() -> [String; 2] {
-    [t!("Requests"), t!("Refused")].map(|head| format!("#{head}"))
+    [t!("Requests"), t!("Refused", "requests")].map(|head| format!("#{head}"))
 }
 
 async fn show_usage(visitor: Admin) -> PageResult<Response> {

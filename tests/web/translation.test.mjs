@@ -1,7 +1,4 @@
 // Every page in the pseudo-locale en-XA, whose texts are in brackets: text outside of brackets is not translated.
-//
-// Not in the default run until all pages are converted: run it with `cargo xtask web translation.mjs`. To switch it on,
-// rename it to translation.test.mjs.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

@@ -33,18 +33,18 @@ impl ScopeName {
     /// What the scope allows, for pages.
     pub fn description(self) -> &'static str {
         match self {
-            Self::TeamsRead => "Read team metadata",
-            Self::TeamsWrite => "Create or update teams",
-            Self::EventsRead => "Read event schedules",
-            Self::EventsWrite => "Create, update or cancel events",
-            Self::RosterRead => "Read team roster",
-            Self::RosterWrite => "Add or remove roster members",
-            Self::MessagesRead => "Read team messages",
-            Self::MessagesWrite => "Post announcements and messages",
-            Self::OrdersRead => "Read store orders",
-            Self::OrdersWrite => "Create or refund orders",
-            Self::StatsRead => "Read tournament and team stats",
-            Self::WebhooksWrite => "Manage webhook subscriptions",
+            Self::TeamsRead => mark!("Read team metadata"),
+            Self::TeamsWrite => mark!("Create or update teams"),
+            Self::EventsRead => mark!("Read event schedules"),
+            Self::EventsWrite => mark!("Create, update or cancel events"),
+            Self::RosterRead => mark!("Read team roster"),
+            Self::RosterWrite => mark!("Add or remove roster members"),
+            Self::MessagesRead => mark!("Read team messages"),
+            Self::MessagesWrite => mark!("Post announcements and messages"),
+            Self::OrdersRead => mark!("Read store orders"),
+            Self::OrdersWrite => mark!("Create or refund orders"),
+            Self::StatsRead => mark!("Read tournament and team stats"),
+            Self::WebhooksWrite => mark!("Manage webhook subscriptions"),
         }
     }
 }

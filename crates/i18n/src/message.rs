@@ -162,17 +162,27 @@ impl Message {
     pub fn to_html(&self) -> Html {
         let locale = Locale::current();
         Html(match &self.0 {
-            Repr::Text(text) => template(locale, "", text, None).to_owned(),
+            Repr::Text(text) => with_double_quotes(template(locale, "", text, None)),
             Repr::Full(full) => {
                 let Full { context, text, plural, values } = &**full;
-                let text = template(locale, context, text, *plural);
-                fill(text, values, |result, value| match value {
+                let text = with_double_quotes(template(locale, context, text, *plural));
+                fill(&text, values, |result, value| match value {
                     Value::Html(html) => result.push_str(html),
                     value => escape(result, &value.format(locale)),
                 })
             }
         })
     }
+}
+
+/// The text with double quotes around the values of attributes, as in all other HTML. Texts in Rust have single quotes.
+fn with_double_quotes(text: &str) -> String {
+    let mut in_tag = false;
+    let quoted = text.chars().map(|c| {
+        in_tag = c == '<' || in_tag && c != '>';
+        if in_tag && c == '\'' { '"' } else { c }
+    });
+    quoted.collect()
 }
 
 /// The text with placeholders in a locale.

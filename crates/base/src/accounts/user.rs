@@ -30,12 +30,12 @@ impl User {
 }
 
 impl Role {
-    /// The label shown on pages.
+    /// The label shown on pages, in English.
     pub fn label(self) -> &'static str {
         match self {
-            Self::Owner => "Owner",
-            Self::Admin => "Admin",
-            Self::Member => "Member",
+            Self::Owner => mark!("Owner"),
+            Self::Admin => mark!("Admin"),
+            Self::Member => mark!("Member"),
         }
     }
 }

@@ -93,3 +93,9 @@ macro_rules! mark {
         $text
     };
 }
+
+/// Marks English texts that the program puts together itself, such as a label from the name of a field.
+#[macro_export]
+macro_rules! marks {
+    ($($text:literal),+ $(,)?) => {};
+}

@@ -242,6 +242,7 @@ impl<'a> Finder<'a> {
             let inner = match name {
                 "vec" | "matches" => translated,
                 "notification_kinds" => Translated::Sentences,
+                "marks" => Translated::Labels,
                 _ => Translated::Marked,
             };
             self.walk(group.stream(), inner);

@@ -241,7 +241,10 @@ impl<'a> Finder<'a> {
             // Statements and logs have no texts for people, but may contain our macros.
             let inner = match name {
                 "vec" | "matches" => translated,
-                "notification_kinds" => Translated::Sentences,
+                "notification_kinds" => {
+                    self.kind_labels(group.stream());
+                    Translated::Sentences
+                }
                 "marks" => Translated::Labels,
                 _ => Translated::Marked,
             };
@@ -263,6 +266,22 @@ impl<'a> Finder<'a> {
         }
         for argument in arguments.into_iter().filter(|tokens| tokens.len() > 1) {
             self.walk(argument.into_iter().collect(), Translated::Marked);
+        }
+    }
+
+    /// The labels of notification kinds in the audit log: "Team created" for `team.created`.
+    fn kind_labels(&mut self, tokens: TokenStream) {
+        for token in tokens {
+            match (&token, string(&token)) {
+                (TokenTree::Group(group), _) => self.kind_labels(group.stream()),
+                (_, Some(kind)) if kind.contains('.') && !kind.contains(' ') => {
+                    let words = kind.replace(['.', '_'], " ").replace("rsvp ", "RSVP ");
+                    let first = words.chars().take(1).flat_map(char::to_uppercase);
+                    let key = first.chain(words.chars().skip(1)).collect();
+                    self.texts.push(Text { key, ..Text::default() });
+                }
+                _ => {}
+            }
         }
     }
 
@@ -500,6 +519,7 @@ mod tests {
                 "Back",
                 "Wait for {time}.",
                 "At most {max}.",
+                "Team created",
                 "A team was created."
             ]
         );

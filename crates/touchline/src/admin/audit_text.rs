@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::audit_labels;
+pub use super::audit_labels::action_label;
+use super::audit_labels::field_label;
 
 /// Longer values are truncated.
 const MAX_VALUE_CHARS: usize = 300;
@@ -27,19 +28,6 @@ pub struct FieldChange {
     pub name: String,
     pub before: Option<String>,
     pub after: String,
-}
-
-/// The label of an action: `api_key.revoked` becomes "API key revoked".
-pub fn action_label(action: &str) -> String {
-    let known = audit_labels::action_label(action).map(str::to_owned);
-    known.unwrap_or_else(|| capitalize(&replace_underscores(&action.replacen('.', " ", 1))))
-}
-
-/// The label of a field: `age_group` becomes "Age group", and `team_id` "Team".
-fn field_label(name: &str) -> String {
-    let name = name.strip_suffix("_id").unwrap_or(name);
-    let known = audit_labels::field_label(name).map(str::to_owned);
-    known.unwrap_or_else(|| capitalize(&replace_underscores(name)))
 }
 
 /// Formats the details of an entry. `None` means that they were erased.
@@ -165,16 +153,6 @@ fn looks_like_id(text: &str) -> bool {
     rest.is_some_and(|rest| rest.len() == 26 && rest.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
 
-fn replace_underscores(text: &str) -> String {
-    text.replace('_', " ").trim().to_owned()
-}
-
-fn capitalize(text: &str) -> String {
-    let mut chars = text.chars();
-    let first = chars.next().into_iter().flat_map(char::to_uppercase);
-    first.chain(chars).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,10 +178,10 @@ mod tests {
         assert_eq!(action_label("webhook.secret_rotated"), "Webhook secret replaced");
         assert_eq!(action_label("webhook.deleted"), "Webhook deleted");
         assert_eq!(action_label("odd"), "Odd");
-        for module in crate::MODULES {
-            for kind in module.notification_kinds {
-                assert!(audit_labels::action_label(kind.name).is_some(), "{}", kind.name);
-            }
+        let spanish = Locale::negotiate(Some("es"), "");
+        for kind in crate::MODULES.iter().flat_map(|module| module.notification_kinds) {
+            let translated = spanish.run(|| action_label(kind.name));
+            assert_ne!(translated, action_label(kind.name), "not translated");
         }
     }
 

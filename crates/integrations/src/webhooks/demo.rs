@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::demo_club::DemoClub;
 use crate::prelude::*;
 use crate::signals::{self, Notification};
-use crate::webhooks::delivery::{Attempt, Attempts, Delivery, Status, delivery_id};
+use crate::webhooks::delivery::{Attempt, Attempts, Delivery, Status};
 use crate::webhooks::edit::{self, EditContext, NewWebhook};
 use crate::webhooks::webhook::Webhook;
 use crate::webhooks::{actions, outcome};
@@ -27,18 +27,12 @@ pub(super) fn create(tx: &Tx<'_>, club: &mut DemoClub) -> Result<()> {
         ordering: None,
     };
     let (webhook, _) = edit::create(tx, context, new)?;
-    let log = signals::notifications(
-        tx,
-        webhook.position - SCANNED_NOTIFICATIONS,
-        SCANNED_NOTIFICATIONS,
-    )?;
+    let start = webhook.position - SCANNED_NOTIFICATIONS;
+    let mut log = signals::notifications(tx, start, SCANNED_NOTIFICATIONS)?;
     if let Some(visibility) = webhook.visibility(tx)? {
-        let matching: Vec<_> = log
-            .iter()
-            .filter(|notification| webhook.should_receive(&visibility, notification))
-            .collect();
-        let skipped = matching.len().saturating_sub(DELIVERIES);
-        for (index, notification) in matching.into_iter().skip(skipped).enumerate() {
+        log.retain(|notification| webhook.should_receive(&visibility, notification));
+        let skipped = log.len().saturating_sub(DELIVERIES);
+        for (index, notification) in log.iter().skip(skipped).enumerate() {
             record_delivery(tx, &webhook, notification, index)?;
         }
     }
@@ -83,13 +77,6 @@ fn record_delivery(
         .last()
         .map(|last| last.at.plus(Duration::from_millis(last.duration_ms.unsigned_abs())));
     let delivery = Delivery {
-        id: delivery_id(webhook.id, notification.id, notification.sequence),
-        account_id: tx.account(),
-        webhook_id: webhook.id,
-        sequence: Some(notification.sequence),
-        notification_id: notification.id,
-        kind: notification.kind.clone(),
-        body: None,
         status: if succeeded { Status::Succeeded } else { Status::Failed },
         tries: i64::try_from(attempts.len()).unwrap_or(1),
         finished_at,
@@ -98,6 +85,7 @@ fn record_delivery(
         attempts: Attempts(attempts),
         next_attempt_at: None,
         created_at: at,
+        ..Delivery::of_notification(tx, webhook.id, notification)
     };
     tx.execute(Delivery::INSERT, &delivery.bind())?;
     Ok(())

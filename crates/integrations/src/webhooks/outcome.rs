@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use kit::Rng;
 
-use super::delivery::{Attempt, Attempts, Delivery, Status, delivery_id};
+use super::delivery::{self, Attempt, Attempts, Delivery, Status, delivery_id};
 use super::health::{Health, with_jitter};
 use super::webhook::Reason;
 use crate::accounts::usage::truncate_to_hour;
@@ -161,11 +161,8 @@ fn mark_changed_urls<'a>(tx: &Tx<'_>, reports: &'a [Report]) -> Result<Cow<'a, [
         return Ok(Cow::Borrowed(reports));
     }
     lock_webhooks(tx, &ids)?;
-    let urls: Vec<(WebhookId, String)> = tx.all(
-        "select id, url from webhook where account_id = :account and id in (:ids)",
-        bind! { ids },
-    )?;
-    let urls: HashMap<_, _> = urls.into_iter().collect();
+    let text = "select id, url from webhook where account_id = :account and id in (:ids)";
+    let urls: HashMap<WebhookId, String> = tx.all(text, bind! { ids })?.into_iter().collect();
     let mut reports = reports.to_vec();
     for report in &mut reports {
         let Some(url) = urls.get(&report.webhook_id) else { continue };
@@ -193,13 +190,10 @@ impl Report {
 
     /// How many attempts succeeded and how many failed.
     fn count_attempts(&self) -> (i64, i64) {
-        let count = |accepted: bool| {
-            let verdicts = self.outcomes.iter().map(|outcome| outcome.verdict);
-            verdicts
-                .map(|verdict| i64::from((verdict == AttemptVerdict::Accepted) == accepted))
-                .sum()
-        };
-        (count(true), count(false))
+        let is_accepted = |outcome: &&Outcome| outcome.verdict == AttemptVerdict::Accepted;
+        let accepted = self.outcomes.iter().filter(is_accepted).count();
+        let count = |attempts: usize| i64::try_from(attempts).unwrap_or(i64::MAX);
+        (count(accepted), count(self.outcomes.len() - accepted))
     }
 
     /// Why the webhook is to be turned off, if it is.
@@ -287,8 +281,8 @@ fn apply_outcomes(
             new_deliveries.push(with_attempt(new, &outcome, policy, tx.rng()));
             continue;
         };
-        let before = match super::delivery::find_for_webhook(tx, webhook_id, id) {
-            Err(error) if error.code == crate::error::Code::NotFound => continue,
+        let before = match delivery::find_for_webhook(tx, webhook_id, id) {
+            Err(error) if error.code == Code::NotFound => continue,
             result => result?,
         };
         update(tx, &with_attempt(before, &outcome, policy, tx.rng()))?;
@@ -317,9 +311,9 @@ fn defer_running(
     let mut new_deliveries = Vec::new();
     for RunningAttempt { delivery: id, message, since, presumed_lost_at: given_up_at } in running {
         if message.delivery.is_none() {
-            let (next_attempt_at, version) = (Some(*given_up_at), 1);
             let new = new_delivery(tx, webhook_id, message, *since);
-            new_deliveries.push(Delivery { next_attempt_at, version, ..new });
+            let next_attempt_at = Some(*given_up_at);
+            new_deliveries.push(Delivery { next_attempt_at, version: 1, ..new });
             continue;
         }
         tx.execute_deferred(
@@ -338,23 +332,10 @@ fn new_delivery(
     message: &OutgoingMessage,
     created_at: Timestamp,
 ) -> Delivery {
-    Delivery {
-        id: message.delivery_for(webhook_id),
-        account_id: tx.account(),
-        webhook_id,
-        sequence: message.sequence,
-        notification_id: message.notification_id,
-        kind: message.kind.to_string(),
-        body: None,
-        status: Status::Pending,
-        tries: 0,
-        attempts: Attempts::default(),
-        next_attempt_at: None,
-        created_at,
-        finished_at: None,
-        updated_at: created_at,
-        version: 0,
-    }
+    let (id, notification) =
+        (message.delivery_for(webhook_id), (message.notification_id, message.sequence));
+    let due = Delivery::new(tx, webhook_id, id, notification, &message.kind);
+    Delivery { next_attempt_at: None, created_at, updated_at: created_at, version: 0, ..due }
 }
 
 /// The current bodies in the log of the notifications that have a response excerpt, by sequence number.
@@ -454,15 +435,14 @@ pub fn add_hourly_counts(
 ) -> Result<()> {
     let (account_id, hour) = (tx.account(), truncate_to_hour(at));
     let non_zero = counts.iter().filter(|(_, (succeeded, failed))| succeeded + failed > 0);
-    let hours: Vec<_> = non_zero
-        .map(|&(webhook_id, (succeeded, failed))| HourlyCount {
-            account_id,
-            webhook_id,
-            hour,
-            succeeded,
-            failed,
-        })
-        .collect();
+    let hourly_count = |&(webhook_id, (succeeded, failed))| HourlyCount {
+        account_id,
+        webhook_id,
+        hour,
+        succeeded,
+        failed,
+    };
+    let hours: Vec<_> = non_zero.map(hourly_count).collect();
     let rows: Vec<_> = hours.iter().map(HourlyCount::bind).collect();
     let add = sql!(
         HourlyCount::INSERT,

@@ -139,10 +139,8 @@ pub fn revoke(tx: &Tx<'_>, app: AppId, text: &str) -> Result<()> {
 /// The app's access token with this value, if it is active (RFC 7662).
 pub fn introspect(db: &Reader<'_>, app: AppId, text: &str) -> Result<Option<StoredToken>> {
     let Some(token) = find_own(db, app, text)? else { return Ok(None) };
-    let member: Option<(UserId,)> = db.optional(
-        "select user_id from account_user where account_id = :account and user_id = :user",
-        bind! { user: token.user_id },
-    )?;
+    let text = "select user_id from account_user where account_id = :account and user_id = :user";
+    let member: Option<(UserId,)> = db.optional(text, bind! { user: token.user_id })?;
     let active = token.kind == Kind::Access && db.now() < token.expires_at && member.is_some();
     Ok(active.then_some(token))
 }

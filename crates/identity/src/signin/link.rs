@@ -79,11 +79,8 @@ pub fn consume(tx: &Tx<'_>, kind: LinkKind, token: &str) -> Result<OneTimeLink> 
 
 /// Revokes every link of this kind of a user.
 pub fn revoke_of_user(tx: &Tx<'_>, kind: LinkKind, user: UserId) -> Result<()> {
-    tx.execute(
-        "delete from once_link where user_id = :user and kind = :kind /* any account */",
-        bind! { user, kind },
-    )?;
-    Ok(())
+    let text = "delete from once_link where user_id = :user and kind = :kind /* any account */";
+    Ok(tx.execute(text, bind! { user, kind }).map(drop)?)
 }
 
 /// Revokes every link of this kind.

@@ -115,10 +115,8 @@ pub fn rename(tx: &Tx<'_>, user: UserId, id: PasskeyId, name: &str) -> Result<Pa
 
 /// Removes a passkey.
 pub fn remove(tx: &Tx<'_>, user: UserId, id: PasskeyId) -> Result<PasskeyId> {
-    let removed = tx.execute(
-        "delete from passkey where id = :id and user_id = :user /* any account */",
-        bind! { id, user },
-    )?;
+    let text = "delete from passkey where id = :id and user_id = :user /* any account */";
+    let removed = tx.execute(text, bind! { id, user })?;
     if removed == 0 { Err(Error::not_found()) } else { Ok(id) }
 }
 

@@ -223,11 +223,8 @@ fn set_counter(tx: &Tx<'_>, subject: [u8; 32], failures: i64, at: Timestamp) -> 
 }
 
 fn delete_counter(tx: &Tx<'_>, subject: [u8; 32]) -> Result<()> {
-    tx.execute(
-        "delete from sign_in_failure where subject = :subject /* any account */",
-        bind! { subject },
-    )?;
-    Ok(())
+    let text = "delete from sign_in_failure where subject = :subject /* any account */";
+    Ok(tx.execute(text, bind! { subject }).map(drop)?)
 }
 
 /// The wait after a number of failures: none before the third, then 1, 2, 4 … 60 seconds.

@@ -224,7 +224,15 @@ fn update_webhooks(tx: &Tx<'_>, reports: &[Report]) -> Result<Vec<Option<Health>
     }
     let mut advanced = HashSet::new();
     for (position, ids) in by_position {
-        if advance_healthy(tx, &ids, position)? {
+        // Receivers that were healthy and still are: in most cases the position is all there is to store.
+        let updated = tx.execute(
+            "update webhook set
+                 position = case when position < :position then :position else position end
+             where account_id = :account and id in (:ids)
+               and failures = 0 and failing_since is null and paused_until is null",
+            bind! { ids: ids.clone(), position },
+        )?;
+        if updated == ids.len() as u64 {
             advanced.extend(ids);
         }
     }
@@ -235,6 +243,9 @@ fn update_webhooks(tx: &Tx<'_>, reports: &[Report]) -> Result<Vec<Option<Health>
     reports.iter().map(health).collect()
 }
 
+/// Stores the position of a webhook and the health of its receiver. The position never goes back: somebody may have
+/// turned the webhook off and on again without a replay meanwhile. `failing_since` is visible in the API, so when it is
+/// set or cleared, the version rises.
 fn update_webhook(tx: &Tx<'_>, report: &Report) -> Result<Option<Health>> {
     let id = report.webhook_id;
     if lock_webhooks(tx, &[id])? == 0 {
@@ -249,20 +260,19 @@ fn update_webhook(tx: &Tx<'_>, report: &Report) -> Result<Option<Health>> {
     for outcome in &report.outcomes {
         outcome.update_health(&mut health, tx.rng());
     }
-    Ok(save_health(tx, id, &before, &health, report.position)?.then_some(health))
-}
-
-/// Stores the new position of webhooks whose receivers were healthy and still are. In most cases that is all there is
-/// to store. Returns whether all of them were healthy.
-fn advance_healthy(tx: &Tx<'_>, ids: &[WebhookId], position: i64) -> Result<bool> {
+    let became_visible = before.failing_since.is_some() != health.failing_since.is_some();
+    let Health { failures, failing_since, paused_until, recovered_at } = health;
     let updated = tx.execute(
         "update webhook set
-             position = case when position < :position then :position else position end
-         where account_id = :account and id in (:ids)
-           and failures = 0 and failing_since is null and paused_until is null",
-        bind! { ids: ids.to_vec(), position },
+             position = case when position < :position then :position else position end,
+             failures = :failures, failing_since = :failing_since,
+             paused_until = :paused_until, recovered_at = :recovered_at,
+             version = version + :seen
+         where account_id = :account and id = :id",
+        bind! { id, position: report.position, failures, failing_since, paused_until, recovered_at,
+        seen: i64::from(became_visible) },
     )?;
-    Ok(updated == ids.len() as u64)
+    Ok((updated > 0).then_some(health))
 }
 
 /// Adds attempts to their deliveries. Returns the new deliveries, which are not inserted yet.
@@ -451,28 +461,4 @@ pub fn add_hourly_counts(
              failed = webhook_hour.failed + excluded.failed"
     );
     Ok(tx.execute_deferred_all(add, &rows)?)
-}
-
-/// Stores the position of a webhook and the health of its receiver. The position never goes back: somebody may have
-/// turned the webhook off and on again without a replay meanwhile. `failing_since` is visible in the API, so when it is
-/// set or cleared, the version rises. Returns whether the webhook exists.
-fn save_health(
-    tx: &Tx<'_>,
-    id: WebhookId,
-    before: &Health,
-    health: &Health,
-    position: i64,
-) -> Result<bool> {
-    let is_visible = before.failing_since.is_some() != health.failing_since.is_some();
-    let Health { failures, failing_since, paused_until, recovered_at } = *health;
-    let updated = tx.execute(
-        "update webhook set
-             position = case when position < :position then :position else position end,
-             failures = :failures, failing_since = :failing_since,
-             paused_until = :paused_until, recovered_at = :recovered_at,
-             version = version + :seen
-         where account_id = :account and id = :id",
-        bind! { id, position, failures, failing_since, paused_until, recovered_at, seen: i64::from(is_visible) },
-    )?;
-    Ok(updated > 0)
 }

@@ -153,12 +153,6 @@ async fn audit(guest: &Guest, user: UserId, action: &'static str, details: Value
     AuditEntry::new(guest, details).write(&guest.app, user, action).await
 }
 
-/// The recipient name in emails to a user. It is empty until the user has confirmed their address: otherwise somebody
-/// could sign up with a stranger's address and put a message to the stranger into the name.
-fn name_for_email(user: &User) -> String {
-    if user.email_verified_at.is_some() { user.name.clone() } else { String::new() }
-}
-
 /// Sends an email to a user about their sign-in, in the background. Users of the demo club get none, because their
 /// addresses do not exist.
 fn email_user(app: &App, user: &User, subject: Message, text: Message) {
@@ -166,8 +160,11 @@ fn email_user(app: &App, user: &User, subject: Message, text: Message) {
         return;
     }
     let (id, task_app) = (user.id, app.clone());
+    let to_name = user.email_verified_at.map(|_| user.name.clone());
     let note = DirectEmail {
-        to_name: name_for_email(user),
+        // Empty until the user has confirmed their address: otherwise somebody could sign up with a stranger's address
+        // and put a message to the stranger into the name.
+        to_name: to_name.unwrap_or_default(),
         to_address: user.email.clone(),
         subject: user.locale().run(|| subject.to_string()),
         text: user.locale().run(|| text.to_string()),

@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use kit::secret::Token;
 use kit::text;
 
-use super::{audit, email_user, fields, is_real_user, name_for_email, throttle_keys};
+use super::{audit, email_user, fields, throttle_keys};
 use crate::accounts::user::{self, User};
 use crate::prelude::*;
 use crate::signin::authentication::{self, ResetOutcome};
 use crate::signin::passkey;
 use crate::signin::throttle::Factor;
-use crate::smtp::direct::DirectEmail;
 use crate::web::form::FilledForm;
 use crate::web::page;
 use crate::web::prelude::*;
@@ -87,27 +85,14 @@ async fn send_reset_email(app: &App, email: String) -> Result<()> {
         Err(error) if error.code == Code::NotFound => return Ok(()),
         link => link?,
     };
-    if is_real_user(app, user.id).await? {
-        let text = message!(
-            "Somebody asked to reset your Touchline password.\n\nTo choose a new password, open this link within 30 \
-             minutes:\n\n{link}\n\nIf you did not request this, ignore this email. Your password stays the same.\n",
-            link = reset_url(app, &token)
-        );
-        let write = || (t!("Reset your password").to_owned(), text.to_string());
-        let (subject, text) = user.locale().run(write);
-        app.send_email(&DirectEmail {
-            to_name: name_for_email(&user),
-            to_address: user.email,
-            subject,
-            text,
-        });
-    }
+    let text = message!(
+        "Somebody asked to reset your Touchline password.\n\nTo choose a new password, open this link within 30 \
+         minutes:\n\n{link}\n\nIf you did not request this, ignore this email. Your password stays the same.\n",
+        // It uses the configured base URL, never the `Host` header of a request.
+        link = app.url(&format!("/reset/{}", token.reveal()))
+    );
+    email_user(app, &user, message!("Reset your password"), text);
     Ok(())
-}
-
-/// The URL of a reset link. It uses the configured base URL, never the `Host` header of a request.
-fn reset_url(app: &App, token: &Token) -> String {
-    app.url(&format!("/reset/{}", token.reveal()))
 }
 
 #[derive(Template)]

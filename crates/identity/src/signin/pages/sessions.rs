@@ -19,29 +19,24 @@ pub(super) fn router() -> Router<App> {
 #[template(path = "account/sessions.html")]
 struct SessionsPage {
     frame: Frame,
-    sessions: Vec<SessionRow>,
+    /// The sessions with the names of their browsers.
+    sessions: Vec<(Session, String)>,
+    /// The session of this request.
+    current: SessionId,
     now: Timestamp,
-}
-
-struct SessionRow {
-    session: Session,
-    browser: String,
-    /// Whether it is the session of this request.
-    is_current: bool,
 }
 
 async fn show(visitor: Me) -> PageResult {
     let (user, current) = (visitor.visit.user, visitor.visit.session);
     let sessions = visitor.guest.read("account", move |db| session::list(db, user)).await?;
-    let row = |session: Session| SessionRow {
-        browser: browser_name(session.user_agent.as_deref().unwrap_or_default()),
-        is_current: session.id == current,
-        session,
+    let with_browser = |session: Session| {
+        let browser = browser_name(session.user_agent.as_deref().unwrap_or_default());
+        (session, browser)
     };
     let frame = visitor.frame(t!("Signed-in browsers"), Section::Sessions);
     let frame = frame.flash(flash(&visitor.guest));
-    let sessions = sessions.into_iter().map(row).collect();
-    let page = SessionsPage { frame, sessions, now: visitor.app().clock.now() };
+    let sessions = sessions.into_iter().map(with_browser).collect();
+    let page = SessionsPage { frame, sessions, current, now: visitor.app().clock.now() };
     Ok(page::html(StatusCode::OK, &page)?)
 }
 

@@ -168,22 +168,23 @@ fn revoke_replayed(tx: &Tx<'_>, code: &Code) -> Result<()> {
     grant::revoke(tx, grant, "code_replayed")
 }
 
+const DELETE_UNUSED: &str = "delete from oauth_code where used_at is null";
+
 /// Deletes the unused codes of an app.
 pub fn delete_unused_of_app(tx: &Tx<'_>, app: AppId) -> Result<()> {
-    let text =
-        "delete from oauth_code where account_id = :account and app_id = :app and used_at is null";
+    let text = sql!(DELETE_UNUSED, " and account_id = :account and app_id = :app");
     Ok(tx.execute(text, bind! { app }).map(drop)?)
 }
 
 /// Deletes the unused codes of a user in this club.
 pub fn delete_unused_of_user(tx: &Tx<'_>, user: UserId) -> Result<()> {
-    let text = "delete from oauth_code where account_id = :account and user_id = :user and used_at is null";
+    let text = sql!(DELETE_UNUSED, " and account_id = :account and user_id = :user");
     Ok(tx.execute(text, bind! { user }).map(drop)?)
 }
 
 /// Deletes the unused codes of a user in every club.
 pub fn delete_unused_in_all_clubs(tx: &Tx<'_>, user: UserId) -> Result<()> {
-    let text = "delete from oauth_code where user_id = :user and used_at is null /* any account */";
+    let text = sql!(DELETE_UNUSED, " and user_id = :user /* any account */");
     Ok(tx.execute(text, bind! { user }).map(drop)?)
 }
 

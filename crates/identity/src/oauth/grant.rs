@@ -200,7 +200,6 @@ row! {
         pub scopes: Scopes,
         pub created_at: Timestamp,
         pub last_used_at: Option<Timestamp>,
-        pub expires_at: Timestamp,
     }
 }
 
@@ -208,7 +207,7 @@ row! {
 pub fn grants_of_user(db: &Reader<'_>, user: UserId) -> Result<Vec<GrantSummary>> {
     Ok(db.all(
         "select g.id, g.account_id, c.name as club, g.app_id, a.name as app, g.scopes, g.created_at,
-                g.last_used_at, g.expires_at
+                g.last_used_at
          from oauth_grant g
          join account c on c.id = g.account_id
          join oauth_app a on a.account_id = g.account_id and a.id = g.app_id

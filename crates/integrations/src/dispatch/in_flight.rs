@@ -32,7 +32,7 @@ pub(super) const MAX_SEND_TIME: Duration = Duration::from_millis(500);
 pub(super) struct InFlight {
     dispatcher: Arc<Dispatcher>,
     job: DeliveryJob,
-    limiter: Arc<WebhookLimiter>,
+    pub(super) limiter: Arc<WebhookLimiter>,
     /// A permit for the next attempt.
     spare_permit: Option<Permit>,
     /// Waits for such a permit.
@@ -124,11 +124,6 @@ impl InFlight {
     /// How many attempts are in flight.
     fn len(&self) -> usize {
         self.current.len() + self.detached.len()
-    }
-
-    /// Whether the receiver's speed is known.
-    pub(super) fn is_speed_known(&self) -> bool {
-        self.limiter.is_speed_known()
     }
 
     /// The notifications of the detached attempts.

@@ -220,7 +220,7 @@ impl Dispatcher {
         let node = self.node;
         let busy_slots: Vec<i64> = state.running.values().map(|worker| worker.slot).collect();
         let renew = move |tx: &store::Tx<'_>| slots::renew(tx, node, &busy_slots);
-        let renewed = match self.app.db.write(Scope::system(ACTOR), renew).await {
+        let (renewed, is_balanced) = match self.app.db.write(Scope::system(ACTOR), renew).await {
             Ok(renewed) => renewed,
             Err(error) => {
                 // The current leases stay valid until they expire.
@@ -231,9 +231,9 @@ impl Dispatcher {
         let attempt_end = self.attempt_deadline();
         let mut leases = self.leases.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = |slot: &i64| leases.get(slot).is_none_or(|until| *until <= attempt_end);
-        let has_new_slots = renewed.leases.keys().any(is_new);
-        *leases = renewed.leases;
-        (has_new_slots, renewed.is_balanced)
+        let has_new_slots = renewed.keys().any(is_new);
+        *leases = renewed;
+        (has_new_slots, is_balanced)
     }
 
     /// Whether this node may start an attempt for a webhook in this slot: the attempt must end before the lease does.

@@ -17,17 +17,11 @@ const NODE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The slots that a node has leased, and when each lease ends.
 pub(super) type Leases = HashMap<i64, Timestamp>;
 
-/// The leases of a node after a renewal.
-pub(super) struct LeaseRenewal {
-    pub(super) leases: Leases,
-    /// Whether the node has leased all of its slots and no slot of another node.
-    pub(super) is_balanced: bool,
-}
-
 /// Records a node's heartbeat, leases the free slots of its share, renews the leases that it has and releases slots that
 /// belong to another node now. A slot in which a worker is still running (`busy_slots`) is released after that worker
-/// has ended, but it is not in the returned leases, so nothing new is started there.
-pub(super) fn renew(tx: &Tx<'_>, node: NodeId, busy_slots: &[i64]) -> Result<LeaseRenewal> {
+/// has ended, but it is not in the returned leases, so nothing new is started there. Also returns whether the node has
+/// leased all of its slots and no slot of another node.
+pub(super) fn renew(tx: &Tx<'_>, node: NodeId, busy_slots: &[i64]) -> Result<(Leases, bool)> {
     tx.execute(
         "insert into dispatch_node (id, seen_at) values (:node, :now)
          on conflict (id) do update set seen_at = excluded.seen_at /* any account */",
@@ -65,7 +59,7 @@ pub(super) fn renew(tx: &Tx<'_>, node: NodeId, busy_slots: &[i64]) -> Result<Lea
             tx.execute_deferred(delete, bind! { slot })?;
         }
     }
-    Ok(LeaseRenewal { leases, is_balanced: balanced })
+    Ok((leases, balanced))
 }
 
 /// Releases all leases of a node that stops.

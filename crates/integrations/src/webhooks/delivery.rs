@@ -1,6 +1,7 @@
 //! Deliveries: one notification to one webhook, with all attempts.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use kit::secret::sha256;
 use kit::string_enum;
@@ -45,6 +46,13 @@ pub struct Attempt {
     pub error: Option<String>,
     /// The first 4 KiB of the response body.
     pub response_excerpt: Option<String>,
+}
+
+impl Attempt {
+    /// When the attempt ended.
+    pub fn ended_at(&self) -> Timestamp {
+        self.at.plus(Duration::from_millis(self.duration_ms.unsigned_abs()))
+    }
 }
 
 /// The attempts of a delivery, oldest first.

@@ -51,37 +51,31 @@ fn record_delivery(
     let at = tx.now().minus(DELIVERY_INTERVAL * age);
     let later = |seconds| at.plus(Duration::from_secs(seconds));
     let millis = 80 + i64::try_from(index * 37 % 190).unwrap_or(0);
+    let failure = Some("unsuccessful_status");
     let attempts = match index % 16 {
         6 => vec![
             attempt(at, 15_000, None, Some("timeout"), None),
-            attempt(
-                later(21),
-                millis,
-                Some(503),
-                Some("unsuccessful_status"),
-                Some("Back in a minute."),
-            ),
+            attempt(later(21), millis, Some(503), failure, Some("Back in a minute.")),
             attempt(later(340), millis, Some(200), None, Some("ok")),
         ],
         11 => {
             let response = r#"{"error":"This team is not shown on the website."}"#;
-            vec![attempt(at, millis, Some(422), Some("unsuccessful_status"), Some(response))]
+            vec![attempt(at, millis, Some(422), failure, Some(response))]
         }
         _ => vec![attempt(at, millis, Some(200), None, Some("ok"))],
     };
     let failed = attempts.iter().filter(|attempt| attempt.error.is_some()).count();
     let succeeded = failed < attempts.len();
     let counts = (i64::from(succeeded), i64::try_from(failed).unwrap_or(0));
+    let tries = i64::try_from(attempts.len()).unwrap_or(1);
     outcome::add_hourly_counts(tx, at, &[(webhook.id, counts)])?;
-    let finished_at = attempts
-        .last()
-        .map(|last| last.at.plus(Duration::from_millis(last.duration_ms.unsigned_abs())));
+    let finished_at = attempts.last().map(Attempt::ended_at);
     let delivery = Delivery {
         status: if succeeded { Status::Succeeded } else { Status::Failed },
-        tries: i64::try_from(attempts.len()).unwrap_or(1),
+        tries,
         finished_at,
         updated_at: finished_at.unwrap_or(at),
-        version: i64::try_from(attempts.len()).unwrap_or(1),
+        version: tries,
         attempts: Attempts(attempts),
         next_attempt_at: None,
         created_at: at,

@@ -69,17 +69,12 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// When the attempt ended.
-    pub fn ended_at(&self) -> Timestamp {
-        self.attempt.at.plus(Duration::from_millis(self.attempt.duration_ms.unsigned_abs()))
-    }
-
     /// Updates the receiver's health.
     pub fn update_health(&self, health: &mut Health, rng: &Rng) {
         match self.verdict {
-            AttemptVerdict::Accepted => health.record_success(self.ended_at()),
+            AttemptVerdict::Accepted => health.record_success(self.attempt.ended_at()),
             AttemptVerdict::Retry(retry_after) => {
-                health.record_failure(self.ended_at(), retry_after, rng);
+                health.record_failure(self.attempt.ended_at(), retry_after, rng);
             }
             AttemptVerdict::UrlChanged | AttemptVerdict::Abort | AttemptVerdict::Gone => {}
         }
@@ -392,7 +387,7 @@ fn with_attempt(
     if attempts.len() > MAX_STORED_ATTEMPTS {
         attempts.remove(0);
     }
-    let ended_at = outcome.ended_at();
+    let ended_at = outcome.attempt.ended_at();
     (delivery.status, delivery.next_attempt_at) = match (outcome.verdict, delay) {
         (AttemptVerdict::Accepted, _) => (Status::Succeeded, None),
         // Another node may have delivered it while this attempt was in flight, or the webhook was enabled without a

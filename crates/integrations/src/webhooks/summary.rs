@@ -229,7 +229,7 @@ pub(super) fn count_webhooks(db: &Reader<'_>) -> Result<i64> {
 
 /// How many webhooks of all accounts are far behind their log, and how many have been failing for a long time.
 pub fn backlog(db: &Reader<'_>) -> Result<(i64, i64)> {
-    let (far_behind,): (i64,) = db.one(
+    let (far_behind,) = db.one(
         "select count(*) from webhook w join journal j on j.account_id = w.account_id
          where w.status = 'enabled' and w.slot >= 0 and j.sequence - w.position > :far
          /* any account */",

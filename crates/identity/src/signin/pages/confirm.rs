@@ -2,7 +2,7 @@
 
 use super::account::current_user;
 use super::sign_in::password_proof;
-use super::{Me, MyForm, attempt, audit_failure, fields, query, uncount_attempt};
+use super::{Me, MyForm, attempt, audit_failure, fields, uncount_attempt};
 use crate::accounts::session;
 use crate::accounts::user::{self, User};
 use crate::prelude::*;
@@ -41,7 +41,7 @@ const FIELDS: &[Field] = &[
 
 async fn show_form(visitor: Me) -> PageResult {
     let user = current_user(&visitor).await?;
-    let query = query(&visitor.guest);
+    let query = visitor.guest.query().unwrap_or_default();
     confirm_page(&visitor, &user, safe_redirect_path(query.text("next")), "")
 }
 

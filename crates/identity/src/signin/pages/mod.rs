@@ -41,11 +41,6 @@ pub fn router() -> Router<App> {
         .merge(sessions::router())
 }
 
-/// The query parameters of the request. Empty if they are malformed.
-fn query(guest: &Guest) -> Form {
-    guest.query().unwrap_or_default()
-}
-
 /// The session that this browser has, with its user.
 fn previous_session(guest: &Guest) -> Option<(UserId, SessionId)> {
     guest.visit.as_ref().map(|visit| (visit.user, visit.session))

@@ -4,7 +4,7 @@ use kit::secret::Token;
 use kit::text;
 
 use super::{attempt, audit, audit_failure, email_user, fields, flash};
-use super::{previous_session, query, uncount_attempt};
+use super::{previous_session, uncount_attempt};
 use crate::accounts::session::{self, Method, Session, SessionLookup};
 use crate::accounts::user::{self, User};
 use crate::passwords::Verification;
@@ -51,7 +51,7 @@ const CODE_FIELDS: &[Field] = &[
 ];
 
 async fn show_form(guest: Guest) -> PageResult {
-    let query = query(&guest);
+    let query = guest.query().unwrap_or_default();
     let next = safe_redirect_path(query.text("next"));
     match &guest.visit {
         Some(visit) if visit.pending => Ok(see_other(&code_url(next))),
@@ -138,7 +138,7 @@ async fn complete_sign_in(guest: &Guest, user: &User, method: Method) -> Result<
 }
 
 async fn show_code_form(guest: Guest) -> PageResult {
-    let query = query(&guest);
+    let query = guest.query().unwrap_or_default();
     let next = safe_redirect_path(query.text("next"));
     match &guest.visit {
         Some(visit) if visit.pending => code_page(&guest, next, ""),

@@ -12,7 +12,7 @@ use webauthn_rp::request::register::{
 };
 use webauthn_rp::request::{AsciiDomain, PublicKeyCredentialDescriptor, RpId, TimedCeremony as _};
 use webauthn_rp::response::register::{CompressedPubKey, DynamicState, StaticState};
-use webauthn_rp::response::{AuthTransports, CredentialId, SentChallenge};
+use webauthn_rp::response::{AuthTransports, CredentialId};
 use webauthn_rp::{
     AuthenticatedCredential, DiscoverableAuthentication, DiscoverableAuthenticationServerState,
     DiscoverableCredentialRequestOptions, PublicKeyCredentialCreationOptions, Registration,
@@ -58,12 +58,6 @@ impl Challenge {
     }
 }
 
-impl From<SentChallenge> for Challenge {
-    fn from(sent: SentChallenge) -> Self {
-        Self(sent.0)
-    }
-}
-
 /// The browser's response to a registration ceremony.
 #[derive(Debug)]
 pub struct RegistrationResponse(Registration);
@@ -80,7 +74,7 @@ impl RegistrationResponse {
 
     /// The challenge it responds to.
     pub fn challenge(&self) -> Result<Challenge> {
-        self.0.challenge_relaxed().map(Into::into).map_err(|_| invalid_response())
+        self.0.challenge_relaxed().map(|sent| Challenge(sent.0)).map_err(|_| invalid_response())
     }
 }
 
@@ -98,7 +92,7 @@ impl AuthenticationResponse {
 
     /// The challenge it responds to.
     pub fn challenge(&self) -> Result<Challenge> {
-        self.0.challenge_relaxed().map(Into::into).map_err(|_| invalid_response())
+        self.0.challenge_relaxed().map(|sent| Challenge(sent.0)).map_err(|_| invalid_response())
     }
 
     /// The credential id of the passkey.
@@ -147,7 +141,7 @@ impl RelyingParty {
         Ok(StartedCeremony {
             options: serde_json::to_value(&client).map_err(invalid_data)?,
             state: server.encode().map_err(invalid_data)?,
-            challenge: server.sent_challenge().into(),
+            challenge: Challenge(server.sent_challenge().0),
         })
     }
 
@@ -182,7 +176,7 @@ impl RelyingParty {
         Ok(StartedCeremony {
             options: serde_json::to_value(&client).map_err(invalid_data)?,
             state: server.encode().map_err(invalid_data)?,
-            challenge: server.sent_challenge().into(),
+            challenge: Challenge(server.sent_challenge().0),
         })
     }
 

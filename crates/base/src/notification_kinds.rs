@@ -73,6 +73,11 @@ pub fn pattern_matches(pattern: &str, kind: &str) -> bool {
     }
 }
 
+/// Whether one of these patterns matches this kind.
+pub fn any_pattern_matches(patterns: &[String], kind: &str) -> bool {
+    patterns.iter().any(|pattern| pattern_matches(pattern, kind))
+}
+
 /// Whether a pattern matches any kind at all.
 pub fn is_known_pattern(pattern: &str) -> bool {
     all_kinds().any(|kind| pattern_matches(pattern, kind.name))

@@ -2,7 +2,7 @@
 
 use crate::i18n::Message;
 use crate::prelude::*;
-use crate::roster::guardian;
+use crate::roster::guardian::{self, GuardianLink};
 use crate::roster::person::Person;
 use crate::teams::age_group::ADULT_AGE;
 
@@ -29,11 +29,10 @@ pub fn minor_note(db: &Reader<'_>, person: &Person) -> Option<Message> {
 
 /// Fails for a child under 13 if no guardian has joined yet.
 pub fn check(db: &Reader<'_>, person: &Person) -> Result<()> {
-    if age_of(db, person).is_none_or(|age| age >= MIN_AGE_ALONE) {
-        return Ok(());
-    }
-    let guardians = guardian::list_for(db, &[person.id])?;
-    if guardians.iter().any(|link| link.guardian.user_id.is_some()) {
+    let has_joined = |link: &GuardianLink| link.guardian.user_id.is_some();
+    if age_of(db, person).is_none_or(|age| age >= MIN_AGE_ALONE)
+        || guardian::list_for(db, &[person.id])?.iter().any(has_joined)
+    {
         return Ok(());
     }
     let detail = "Players under 13 need a parent who has already joined. Ask a parent to join first. \

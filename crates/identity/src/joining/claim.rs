@@ -72,9 +72,8 @@ impl Choice {
 /// The people on a team whom a new user can choose: any player as their child, or themselves among the people who are
 /// not linked to a user yet.
 pub fn choices(db: &Reader<'_>, team: TeamId, relation: Relation) -> Result<Vec<Choice>> {
-    let players = relation != Relation::Coach;
+    let (player, players) = (TeamRole::Player, relation != Relation::Coach);
     let include_linked = relation == Relation::Guardian;
-    let player = TeamRole::Player;
     Ok(db.all(
         "select p.id as person_id, p.first_name, p.last_name
          from member m join person p on p.account_id = m.account_id and p.id = m.person_id
@@ -127,11 +126,8 @@ pub fn create(tx: &Tx<'_>, link: &InvitationLink, user: UserId, new: NewClaim) -
         person_id: person,
         relation,
         note: new.note.map(|note| text::normalize_line(&note, 300)).transpose().map_err(|_| {
-            Error::new(
-                Code::ValidationFailed,
-                "The note must be one line of at most 300 characters.",
-            )
-            .at("/note")
+            let detail = "The note must be one line of at most 300 characters.";
+            Error::new(Code::ValidationFailed, detail).at("/note")
         })?,
         status: ClaimStatus::Open,
         decided_by: None,
@@ -141,16 +137,11 @@ pub fn create(tx: &Tx<'_>, link: &InvitationLink, user: UserId, new: NewClaim) -
         version: 1,
     };
     tx.execute(Claim::INSERT, &claim.bind())?;
-    audit(tx, "claim.made", &claim, link.id)?;
-    Ok(claim)
-}
-
-fn audit(tx: &Tx<'_>, action: &'static str, claim: &Claim, link: InvitationId) -> Result<()> {
-    let details = serde_json::json!({
-        "user": claim.user_id, "team": claim.team_id, "relation": claim.relation,
-        "person": claim.person_id, "invitation": link,
+    let details = json!({
+        "user": user, "team": team, "relation": relation, "person": person, "invitation": link.id,
     });
-    tx.audit(action, &claim.id.to_string(), &details)
+    tx.audit("claim.made", &claim.id.to_string(), &details)?;
+    Ok(claim)
 }
 
 /// Fails if the person is not on the team, is already linked to another user, or is too young.
@@ -161,12 +152,9 @@ fn validate(
     person: Option<PersonId>,
 ) -> Result<()> {
     let Some(id) = person else {
-        if relation == Relation::Coach {
-            return Ok(());
-        }
-        return Err(
-            Error::new(Code::ValidationFailed, "Choose a person from the list.").at("/person")
-        );
+        let detail = "Choose a person from the list.";
+        let missing = || Error::new(Code::ValidationFailed, detail).at("/person");
+        return if relation == Relation::Coach { Ok(()) } else { Err(missing()) };
     };
     let person = person::find(db, id)?;
     if relation != Relation::Guardian && person.user_id.is_some() {
@@ -193,11 +181,8 @@ pub fn approve(tx: &Tx<'_>, by: UserId, id: ClaimId) -> Result<Claim> {
     roles::ensure_role(tx, user.id, Role::Member)?;
     session::select_club_if_none(tx, user.id)?;
     let by_admin = matches!(user::role_of(tx, by)?, Some(Role::Owner | Role::Admin));
-    let by_guardian = claim_policy::can_decide_as_guardian(
-        tx,
-        &access::for_user(tx, by)?,
-        requested_access(&claim),
-    )?;
+    let access = access::for_user(tx, by)?;
+    let by_guardian = claim_policy::can_decide_as_guardian(tx, &access, claim.requested())?;
     let person = match (claim.relation, claim.person_id) {
         (Relation::Guardian, Some(child)) => {
             enrollment::enroll_guardian(tx, child, &user, by_admin || by_guardian)?
@@ -230,12 +215,7 @@ fn find_decidable(db: &Reader<'_>, by: UserId, id: ClaimId) -> Result<Claim> {
         Some(Role::Owner | Role::Admin) => {}
         Some(Role::Member) => {
             let access = access::for_user(db, by)?;
-            match claim_policy::decision(
-                db,
-                (by, &access),
-                claim.team_id,
-                requested_access(&claim),
-            )? {
+            match claim_policy::decision(db, (by, &access), claim.team_id, claim.requested())? {
                 Decision::AdminOnly if claim.status == ClaimStatus::Open => {
                     return Err(guards::admin_only());
                 }
@@ -251,20 +231,22 @@ fn find_decidable(db: &Reader<'_>, by: UserId, id: ClaimId) -> Result<Claim> {
     Ok(claim)
 }
 
-fn requested_access(claim: &Claim) -> RequestedAccess {
-    RequestedAccess { user: claim.user_id, relation: claim.relation, person: claim.person_id }
+impl Claim {
+    fn requested(&self) -> RequestedAccess {
+        RequestedAccess { user: self.user_id, relation: self.relation, person: self.person_id }
+    }
 }
 
 fn record_decision(tx: &Tx<'_>, by: UserId, claim: &Claim, status: ClaimStatus) -> Result<Claim> {
-    let id = claim.id;
+    let (id, by) = (claim.id, by.to_string());
     tx.execute(
         "update claim set status = :status, decided_by = :by, decided_at = :now, updated_at = :now,
              version = version + 1
          where account_id = :account and id = :id",
-        bind! { id, status, by: by.to_string() },
+        bind! { id, status, by },
     )?;
     let action = if status == ClaimStatus::Approved { "claim.approved" } else { "claim.refused" };
-    let details = serde_json::json!({ "user": claim.user_id, "team": claim.team_id });
+    let details = json!({ "user": claim.user_id, "team": claim.team_id });
     tx.audit(action, &id.to_string(), &details)?;
     find(tx, id)
 }
@@ -299,9 +281,9 @@ const SELECT_OPEN: &str = "
 
 /// A page of open claims, oldest first.
 pub fn list_open(db: &Reader<'_>, page: &Page<ClaimId>) -> Result<Vec<OpenClaim>> {
-    let after = page.after(ClaimId::MIN, ClaimId::MAX);
+    let (after, limit) = page.bounds();
     let text = sql!(SELECT_OPEN, " and c.id > :after order by c.id limit :limit");
-    Ok(db.all(text, bind! { after, limit: page.fetch_limit() })?)
+    Ok(db.all(text, bind! { after, limit })?)
 }
 
 /// A page of the open claims that concern a user who is not an admin, oldest first: claims on teams they coach, and
@@ -315,7 +297,7 @@ pub fn list_open_for(
     if teams.is_empty() && children.is_empty() {
         return Ok(Vec::new());
     }
-    let after = page.after(ClaimId::MIN, ClaimId::MAX);
+    let (after, limit) = page.bounds();
     let text = sql!(
         SELECT_OPEN,
         " and (c.relation <> 'coach' and c.team_id in (:teams)
@@ -323,25 +305,20 @@ pub fn list_open_for(
           and c.id > :after
           order by c.id limit :limit"
     );
-    Ok(db.all(text, bind! { teams, children, after, limit: page.fetch_limit() })?)
+    Ok(db.all(text, bind! { teams, children, after, limit })?)
 }
 
 /// Number of open claims.
 pub fn count_open(db: &Reader<'_>) -> Result<i64> {
-    let (count,) = db.one(
-        "select count(*) from claim where account_id = :account and status = 'open'",
-        bind! {},
-    )?;
-    Ok(count)
+    let text = "select count(*) from claim where account_id = :account and status = 'open'";
+    Ok(db.one::<(i64,)>(text, bind! {})?.0)
 }
 
 /// Deletes the open claims of a user who leaves the club.
 pub fn withdraw(tx: &Tx<'_>, user: UserId) -> Result<()> {
-    tx.execute(
-        "delete from claim where account_id = :account and user_id = :user and status = 'open'",
-        bind! { user },
-    )?;
-    Ok(())
+    let text =
+        "delete from claim where account_id = :account and user_id = :user and status = 'open'";
+    Ok(tx.execute(text, bind! { user }).map(drop)?)
 }
 
 row! {

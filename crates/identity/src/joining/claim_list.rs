@@ -29,10 +29,9 @@ pub fn for_viewer(
 ) -> Result<Vec<ClaimView>> {
     let mut visible = Vec::new();
     for mut view in for_admin(db, claims)? {
-        let claim = &view.claim;
-        let (user, relation, person) = (claim.user_id, claim.relation, claim.person_id);
+        let OpenClaim { user_id: user, team_id, relation, person_id: person, .. } = view.claim;
         let request = RequestedAccess { user, relation, person };
-        let decision = claim_policy::decision(db, viewer, claim.team_id, request)?;
+        let decision = claim_policy::decision(db, viewer, team_id, request)?;
         view.can_decide = decision == Decision::Allowed;
         if decision != Decision::Hidden {
             visible.push(view);
@@ -80,7 +79,7 @@ pub fn active_teams(db: &Reader<'_>) -> Result<Vec<(TeamId, String)>> {
 
 /// Ids and names of everybody on a roster, sorted by name.
 pub fn people_on_rosters(db: &Reader<'_>) -> Result<Vec<(PersonId, String)>> {
-    let rows: Vec<(PersonId, String, Option<String>)> = db.all(
+    let rows = db.all(
         "select p.id, p.first_name, p.last_name from person p
          where p.account_id = :account and p.erased_at is null
            and exists (select 1 from member m

@@ -13,7 +13,7 @@ use crate::accounts::roles;
 use crate::accounts::user::{self, Role, User};
 use crate::mail::email::{self, NewEmail};
 use crate::prelude::*;
-use crate::roster::person::{self, Person};
+use crate::roster::person;
 use crate::roster::{access, enrollment, guardian, guards, linking, safeguarding};
 use crate::teams::team;
 
@@ -63,6 +63,10 @@ record! {
 
 impl_resource!(Invitation by InvitationId: Paged);
 
+/// The condition for an invitation that can still be used.
+const IS_OPEN: &str =
+    " and revoked_at is null and expires_at > :now and (uses_left is null or uses_left > 0)";
+
 /// A new personal invitation.
 #[derive(Debug, Clone)]
 pub struct NewInvitation {
@@ -80,8 +84,8 @@ pub fn invite(tx: &Tx<'_>, by: UserId, new: NewInvitation) -> Result<(Invitation
         let detail = "Enter an email address, such as ana@example.org.";
         return Err(Error::invalid(vec![Fault::new("/email", "invalid_email", detail)]));
     }
-    if let Some(relation) = new.relation_to {
-        check_relation(tx, relation)?;
+    if let Some(relation_to) = new.relation_to {
+        check_relation(tx, relation_to)?;
     } else if let Some(user) = user::find_by_email(tx, &email)?
         && user::role_of(tx, user.id)?.is_some()
     {
@@ -89,16 +93,10 @@ pub fn invite(tx: &Tx<'_>, by: UserId, new: NewInvitation) -> Result<(Invitation
         return Err(Error::new(Code::Taken, detail).at("/email"));
     }
     let (relation, person_id) = new.relation_to.unzip();
-    let invitation = Invitation {
-        role: new.role,
-        email_folded: Some(text::fold_case(&email)),
-        email: Some(email),
-        relation,
-        person_id,
-        uses_left: Some(1),
-        ..default_invitation(tx, PERSONAL_TTL)
-    };
-    insert(tx, invitation)
+    let email_folded = Some(text::fold_case(&email));
+    let (role, email, uses_left) = (new.role, Some(email), Some(1));
+    let default = default_invitation(tx, PERSONAL_TTL);
+    insert(tx, Invitation { role, email, email_folded, relation, person_id, uses_left, ..default })
 }
 
 /// Creates the link of a team and revokes the previous one.
@@ -148,28 +146,27 @@ fn insert(tx: &Tx<'_>, invitation: Invitation) -> Result<(Invitation, Token)> {
     let token = Token::generate(TokenKind::Invitation, tx.rng());
     let new = Invitation { token_hash: token.hash(), ..invitation };
     tx.execute(Invitation::INSERT, &new.bind())?;
-    let details = serde_json::json!({
+    let details = json!({
         "role": new.role, "team": new.team_id, "relation": new.relation, "person": new.person_id,
     });
     tx.audit("invitation.created", &new.id.to_string(), &details)?;
     Ok((new, token))
 }
 
-/// The person on the roster. Fails if the user cannot have this relation to the person.
-fn check_relation(db: &Reader<'_>, (relation, id): (Relation, PersonId)) -> Result<Person> {
+/// Fails if the user cannot have this relation to the person.
+fn check_relation(db: &Reader<'_>, (relation, id): (Relation, PersonId)) -> Result<()> {
     let person = person::find(db, id)?;
-    let is_available = relation != Relation::SamePerson || person.user_id.is_none();
     if person.erased_at.is_some() {
         return Err(Error::not_found());
     }
-    if !is_available {
-        let detail = "Another user already signs in as this person.";
-        return Err(Error::invalid_state(detail).at("/person"));
-    }
     if relation == Relation::SamePerson {
+        if person.user_id.is_some() {
+            let detail = "Another user already signs in as this person.";
+            return Err(Error::invalid_state(detail).at("/person"));
+        }
         age::check(db, &person)?;
     }
-    Ok(person)
+    Ok(())
 }
 
 /// One invitation.
@@ -180,25 +177,20 @@ pub fn find(db: &Reader<'_>, id: InvitationId) -> Result<Invitation> {
 
 /// A page of open invitations, newest first.
 pub fn list_open(db: &Reader<'_>, page: &Page<InvitationId>) -> Result<Vec<Invitation>> {
-    let after = page.after(InvitationId::MIN, InvitationId::MAX);
+    let (after, limit) = (page.after(InvitationId::MIN, InvitationId::MAX), page.fetch_limit());
     let text = sql!(
         Invitation::SELECT,
-        " where account_id = :account and id < :after and revoked_at is null and expires_at > :now
-            and (uses_left is null or uses_left > 0)
-          order by id desc limit :limit"
+        " where account_id = :account and id < :after",
+        IS_OPEN,
+        " order by id desc limit :limit"
     );
-    Ok(db.all(text, bind! { after, limit: page.fetch_limit() })?)
+    Ok(db.all(text, bind! { after, limit })?)
 }
 
 /// Number of open invitations.
 pub fn count_open(db: &Reader<'_>) -> Result<i64> {
-    let (count,) = db.one(
-        "select count(*) from invitation
-         where account_id = :account and revoked_at is null and expires_at > :now
-           and (uses_left is null or uses_left > 0)",
-        bind! {},
-    )?;
-    Ok(count)
+    let text = sql!("select count(*) from invitation where account_id = :account", IS_OPEN);
+    Ok(db.one::<(i64,)>(text, bind! {})?.0)
 }
 
 /// The valid links of a team. There is at most one.
@@ -214,10 +206,7 @@ pub fn team_links(db: &Reader<'_>, team: TeamId) -> Result<Vec<Invitation>> {
 /// Revokes an invitation. Idempotent.
 pub fn revoke(tx: &Tx<'_>, by: UserId, id: InvitationId) -> Result<Invitation> {
     let invitation = find(tx, id)?;
-    match invitation.team_id {
-        Some(team) => check_can_create_team_link(tx, by, team)?,
-        None => roles::check_can_assign(tx, by, invitation.role)?,
-    }
+    check_can_create(tx, by, &invitation)?;
     mark_revoked(tx, &invitation)?;
     find(tx, id)
 }
@@ -230,7 +219,7 @@ fn mark_revoked(tx: &Tx<'_>, invitation: &Invitation) -> Result<()> {
         bind! { id },
     )?;
     if changed > 0 {
-        tx.audit("invitation.revoked", &id.to_string(), &serde_json::json!({}))?;
+        tx.audit("invitation.revoked", &id.to_string(), &json!({}))?;
     }
     Ok(())
 }
@@ -286,14 +275,13 @@ pub fn link_expired() -> Error {
 
 /// Counts one use of an invitation. Of two concurrent uses of a personal invitation, one fails.
 pub fn redeem(tx: &Tx<'_>, id: InvitationId) -> Result<Invitation> {
-    let used = tx.execute(
+    let text = sql!(
         "update invitation
          set uses_left = uses_left - 1, last_used_at = :now, updated_at = :now, version = version + 1
-         where account_id = :account and id = :id and revoked_at is null and expires_at > :now
-           and (uses_left is null or uses_left > 0)",
-        bind! { id },
-    )?;
-    if used == 0 {
+         where account_id = :account and id = :id",
+        IS_OPEN
+    );
+    if tx.execute(text, bind! { id })? == 0 {
         return Err(link_expired());
     }
     let invitation = find(tx, id)?;
@@ -305,23 +293,26 @@ pub fn redeem(tx: &Tx<'_>, id: InvitationId) -> Result<Invitation> {
 /// return to the club or to get a higher role. Invitations from the command line stay valid.
 pub fn check_creator(db: &Reader<'_>, invitation: &Invitation) -> Result<()> {
     let Ok(creator) = invitation.created_by.parse::<UserId>() else { return Ok(()) };
-    let result = match invitation.team_id {
-        Some(team) => check_can_create_team_link(db, creator, team),
-        None => roles::check_can_assign(db, creator, invitation.role),
-    };
-    result.map_err(|error| match error.code {
+    check_can_create(db, creator, invitation).map_err(|error| match error.code {
         Code::Forbidden | Code::NotFound => link_expired(),
         _ => error,
     })
+}
+
+fn check_can_create(db: &Reader<'_>, by: UserId, invitation: &Invitation) -> Result<()> {
+    match invitation.team_id {
+        Some(team) => check_can_create_team_link(db, by, team),
+        None => roles::check_can_assign(db, by, invitation.role),
+    }
 }
 
 /// Revokes the open invitations of a user who could not create them anymore.
 pub fn revoke_disallowed(tx: &Tx<'_>, creator: UserId) -> Result<()> {
     let text = sql!(
         Invitation::SELECT,
-        " where account_id = :account and created_by = :creator and revoked_at is null
-            and expires_at > :now and (uses_left is null or uses_left > 0)
-          order by id"
+        " where account_id = :account and created_by = :creator",
+        IS_OPEN,
+        " order by id"
     );
     let open: Vec<Invitation> = tx.all(text, bind! { creator: creator.to_string() })?;
     for invitation in open {
@@ -354,7 +345,7 @@ pub fn accept(
     let is_confirmed = user.email_verified_at.is_some();
     check_address(tx, &invitation, AddressCheck { matches, is_confirmed, can_confirm })?;
     let role = roles::ensure_role(tx, user.id, invitation.role)?;
-    let details = serde_json::json!({ "user": user.id, "address_matches": matches });
+    let details = json!({ "user": user.id, "address_matches": matches });
     tx.audit("invitation.accepted", &id.to_string(), &details)?;
     if !matches {
         notify_inviter(tx, &invitation, user)?;
@@ -362,11 +353,13 @@ pub fn accept(
     let Some((relation, person)) = invitation.relation.zip(invitation.person_id) else {
         return Ok(role);
     };
-    check_relation(tx, (relation, person)).or_else(|error| match error.code {
+    match check_relation(tx, (relation, person)) {
         // The user is already linked to the person and only accepts the role.
-        Code::InvalidState if is_linked(tx, person, user.id)? => person::find(tx, person),
-        _ => Err(error),
-    })?;
+        Err(error)
+            if error.code == Code::InvalidState
+                && person::find(tx, person)?.user_id == Some(user.id) => {}
+        checked => checked?,
+    }
     // The admin who created the invitation knows the owner of the invited address.
     let is_invited = matches && is_confirmed;
     let person = match relation {
@@ -427,37 +420,25 @@ pub fn check_address(
 fn notify_inviter(tx: &Tx<'_>, invitation: &Invitation, user: &User) -> Result<()> {
     let Ok(creator) = invitation.created_by.parse::<UserId>() else { return Ok(()) };
     let creator = user::find(tx, creator)?;
-    let club = account::find(tx)?.name;
-    let invited = invitation.email.as_deref().unwrap_or_default();
-    let locale = creator.locale();
-    let write = || {
-        let text = t!(
-            "You invited {invited} to {club}. Somebody with another email address accepted the \
-             invitation:\n\n{name} ({email})\n\nIf you do not know them, remove them under Members in the admin area.\n",
-            invited,
-            club,
-            name = user.name,
-            email = user.email
-        );
-        (t!("Your invitation was accepted with another email address"), text)
+    let (club, locale) = (account::find(tx)?.name, creator.locale());
+    let text = message!(
+        "You invited {invited} to {club}. Somebody with another email address accepted the \
+         invitation:\n\n{name} ({email})\n\nIf you do not know them, remove them under Members in the admin area.\n",
+        invited = invitation.email.as_deref().unwrap_or_default(),
+        club,
+        name = user.name,
+        email = user.email
+    );
+    let subject = message!("Your invitation was accepted with another email address");
+    let email = NewEmail {
+        person_id: None,
+        about: invitation.id.to_string(),
+        to_name: creator.name,
+        to_address: creator.email,
+        subject: locale.run(|| format!("[{club}] {subject}")),
+        body_text: locale.run(|| text.to_string()),
+        html_body: None,
+        locale,
     };
-    let (subject, body_text) = locale.run(write);
-    email::enqueue(
-        tx,
-        NewEmail {
-            person_id: None,
-            about: invitation.id.to_string(),
-            to_name: creator.name,
-            to_address: creator.email,
-            subject: format!("[{club}] {subject}"),
-            body_text,
-            html_body: None,
-            locale,
-        },
-    )
-    .map(drop)
-}
-
-fn is_linked(db: &Reader<'_>, person: PersonId, user: UserId) -> Result<bool> {
-    Ok(person::find(db, person)?.user_id == Some(user))
+    email::enqueue(tx, email).map(drop)
 }

@@ -52,11 +52,7 @@ impl App {
     }
 }
 
-impl Versioned for App {
-    fn version(&self) -> i64 {
-        self.version
-    }
-}
+impl_resource!(App by AppId: Versioned);
 
 /// Input for [`create`].
 #[derive(Debug, Clone)]
@@ -106,9 +102,9 @@ pub fn change(tx: &Tx<'_>, id: AppId, change: AppChange, expected: &IfMatch) -> 
         redirect_uris: change.redirect_uris.unwrap_or_else(|| before.redirect_uris.0.clone()),
         scopes: change.scopes.unwrap_or(before.scopes),
     })?;
-    let same = (&new.name, &new.redirect_uris, new.scopes)
-        == (&before.name, &before.redirect_uris.0, before.scopes);
-    if same {
+    if (&new.name, &new.redirect_uris, new.scopes)
+        == (&before.name, &before.redirect_uris.0, before.scopes)
+    {
         return Ok(before);
     }
     tx.execute(
@@ -121,8 +117,7 @@ pub fn change(tx: &Tx<'_>, id: AppId, change: AppChange, expected: &IfMatch) -> 
         grant::revoke_access_tokens_of_app(tx, id)?;
     }
     let after = find(tx, id)?;
-    let details =
-        serde_json::json!({ "before": audit_details(&before), "after": audit_details(&after) });
+    let details = json!({ "before": audit_details(&before), "after": audit_details(&after) });
     tx.audit("oauth_app.updated", &id.to_string(), &details)?;
     Ok(after)
 }
@@ -136,7 +131,7 @@ pub fn disable(tx: &Tx<'_>, id: AppId) -> Result<App> {
     set_disabled(tx, id, Some(tx.now()))?;
     code::delete_unused_of_app(tx, id)?;
     let revoked = grant::revoke_all_of_app(tx, id, "app_disabled")?;
-    let details = serde_json::json!({ "name": app.name, "grants_revoked": revoked });
+    let details = json!({ "name": app.name, "grants_revoked": revoked });
     tx.audit("oauth_app.disabled", &id.to_string(), &details)?;
     find(tx, id)
 }
@@ -148,17 +143,15 @@ pub fn enable(tx: &Tx<'_>, id: AppId) -> Result<App> {
         return Ok(app);
     }
     set_disabled(tx, id, None)?;
-    tx.audit("oauth_app.enabled", &id.to_string(), &serde_json::json!({ "name": app.name }))?;
+    tx.audit("oauth_app.enabled", &id.to_string(), &json!({ "name": app.name }))?;
     find(tx, id)
 }
 
 fn set_disabled(tx: &Tx<'_>, id: AppId, disabled_at: Option<Timestamp>) -> Result<()> {
-    tx.execute(
-        "update oauth_app set disabled_at = :disabled_at, updated_at = :now, version = version + 1
-         where account_id = :account and id = :id",
-        bind! { id, disabled_at },
-    )?;
-    Ok(())
+    let text = "
+        update oauth_app set disabled_at = :disabled_at, updated_at = :now, version = version + 1
+        where account_id = :account and id = :id";
+    Ok(tx.execute(text, bind! { id, disabled_at }).map(drop)?)
 }
 
 /// One app of the account.
@@ -182,19 +175,14 @@ pub fn find_client(db: &Reader<'_>, client_id: &str) -> Result<Option<App>> {
 
 /// The account that an app belongs to, for the command line, which knows only the app.
 pub fn account_of(db: &Reader<'_>, id: AppId) -> Result<AccountId> {
-    let (account,) =
-        db.one("select account_id from oauth_app where id = :id /* any account */", bind! { id })?;
-    Ok(account)
+    let text = "select account_id from oauth_app where id = :id /* any account */";
+    Ok(db.one::<(AccountId,)>(text, bind! { id })?.0)
 }
 
 /// The details of an app for the audit log.
-fn audit_details(app: &App) -> serde_json::Value {
-    serde_json::json!({
-        "name": app.name,
-        "kind": app.kind,
-        "redirect_uris": app.redirect_uris,
-        "scopes": app.scopes,
-    })
+fn audit_details(app: &App) -> Value {
+    let App { name, kind, redirect_uris, scopes, .. } = app;
+    json!({ "name": name, "kind": kind, "redirect_uris": redirect_uris, "scopes": scopes })
 }
 
 fn validate(new: NewApp) -> Result<NewApp> {

@@ -28,12 +28,10 @@ pub struct RedirectTarget {
 impl RedirectTarget {
     /// The URL of an authorization response with these parameters, `state`, and `iss` (RFC 9207).
     pub fn response_url(&self, issuer: &str, response: &[(&str, &str)]) -> String {
-        let response: Vec<_> =
-            response.iter().map(|(name, value)| (*name, percent_encode(value))).collect();
-        let mut parameters: Vec<_> = response.iter().map(|(name, v)| (*name, v.as_str())).collect();
-        parameters.extend(self.state.as_deref().map(|state| ("state", state)));
-        let issuer = percent_encode(issuer);
-        parameters.push(("iss", &issuer));
+        let encoded = |(name, value): (_, &str)| (name, redirect::percent_encode(value.as_bytes()));
+        let mut parameters: Vec<_> = response.iter().copied().map(encoded).collect();
+        parameters.extend(self.state.clone().map(|state| ("state", state)));
+        parameters.push(encoded(("iss", issuer)));
         redirect::append_parameters(&self.redirect_uri, &parameters)
     }
 
@@ -42,10 +40,6 @@ impl RedirectTarget {
         let response = [("error", error.error.as_str()), ("error_description", error.description)];
         self.response_url(issuer, &response)
     }
-}
-
-fn percent_encode(text: &str) -> String {
-    redirect::percent_encode(text.as_bytes())
 }
 
 /// The `prompt` parameter (`OpenID` Connect Core section 3.1.2.1).
@@ -69,16 +63,14 @@ impl Prompt {
                 "login" => prompt.login = true,
                 "consent" => prompt.consent = true,
                 _ => {
-                    return Err(OAuthError::invalid_request(
-                        "prompt must be none, login or consent.",
-                    ));
+                    let description = "prompt must be none, login or consent.";
+                    return Err(OAuthError::invalid_request(description));
                 }
             }
         }
         if prompt.none && (prompt.login || prompt.consent) {
-            return Err(OAuthError::invalid_request(
-                "prompt must not combine none with other values.",
-            ));
+            let description = "prompt must not combine none with other values.";
+            return Err(OAuthError::invalid_request(description));
         }
         Ok(prompt)
     }
@@ -121,10 +113,8 @@ pub fn redirect_target(parameters: &Parameters, app: &App) -> Result<RedirectTar
     // A `state` that was sent more than once or is too long is omitted from the response.
     let state =
         parameters.bytes("state").ok().flatten().filter(|state| state.len() <= MAX_STATE_LENGTH);
-    Ok(RedirectTarget {
-        redirect_uri: redirect_uri.to_owned(),
-        state: state.map(redirect::percent_encode),
-    })
+    let state = state.map(redirect::percent_encode);
+    Ok(RedirectTarget { redirect_uri: redirect_uri.to_owned(), state })
 }
 
 /// Parses an authorization request. `audience` is the URL of the API.

@@ -139,14 +139,14 @@ fn verify_pkce(challenge: Option<[u8; 32]>, verifier: Option<&str>) -> OAuthResu
             "code_verifier was sent, but the authorization request had no code_challenge.",
         )),
         (Some(_), None) => Err(OAuthError::invalid_grant("code_verifier is missing.")),
-        (Some(challenge), Some(verifier)) => {
-            let well_formed =
-                (43..=128).contains(&verifier.len()) && verifier.bytes().all(is_unreserved);
-            if well_formed && constant_time_eq(&sha256(verifier.as_bytes()), &challenge) {
-                return Ok(());
-            }
-            Err(OAuthError::invalid_grant("code_verifier does not match the code_challenge."))
+        (Some(challenge), Some(verifier))
+            if (43..=128).contains(&verifier.len())
+                && verifier.bytes().all(is_unreserved)
+                && constant_time_eq(&sha256(verifier.as_bytes()), &challenge) =>
+        {
+            Ok(())
         }
+        _ => Err(OAuthError::invalid_grant("code_verifier does not match the code_challenge.")),
     }
 }
 
@@ -163,46 +163,36 @@ fn is_consent_valid(db: &Reader<'_>, code: &Code) -> Result<bool> {
 /// Revokes the grant of a code that was used a second time.
 fn revoke_replayed(tx: &Tx<'_>, code: &Code) -> Result<()> {
     let Some(grant) = code.grant_id else { return Ok(()) };
-    let details = serde_json::json!({ "grant": grant, "user": code.user_id });
+    let details = json!({ "grant": grant, "user": code.user_id });
     tx.audit("oauth_code.replayed", &code.app_id.to_string(), &details)?;
     grant::revoke(tx, grant, "code_replayed")
 }
 
+const DELETE_UNUSED: &str = "delete from oauth_code where used_at is null";
+
 /// Deletes the unused codes of an app.
 pub fn delete_unused_of_app(tx: &Tx<'_>, app: AppId) -> Result<()> {
-    tx.execute(
-        "delete from oauth_code
-         where account_id = :account and app_id = :app and used_at is null",
-        bind! { app },
-    )?;
-    Ok(())
+    let text = sql!(DELETE_UNUSED, " and account_id = :account and app_id = :app");
+    Ok(tx.execute(text, bind! { app }).map(drop)?)
 }
 
 /// Deletes the unused codes of a user in this club.
 pub fn delete_unused_of_user(tx: &Tx<'_>, user: UserId) -> Result<()> {
-    tx.execute(
-        "delete from oauth_code
-         where account_id = :account and user_id = :user and used_at is null",
-        bind! { user },
-    )?;
-    Ok(())
+    let text = sql!(DELETE_UNUSED, " and account_id = :account and user_id = :user");
+    Ok(tx.execute(text, bind! { user }).map(drop)?)
 }
 
 /// Deletes the unused codes of a user in every club.
 pub fn delete_unused_in_all_clubs(tx: &Tx<'_>, user: UserId) -> Result<()> {
-    tx.execute(
-        "delete from oauth_code where user_id = :user and used_at is null /* any account */",
-        bind! { user },
-    )?;
-    Ok(())
+    let text = sql!(DELETE_UNUSED, " and user_id = :user /* any account */");
+    Ok(tx.execute(text, bind! { user }).map(drop)?)
 }
 
 /// Deletes a batch of codes that expired more than a day ago. Returns the number of deleted rows.
 pub fn delete_expired(tx: &Tx<'_>) -> Result<u64> {
-    let before = tx.now().minus(RETENTION);
     Ok(tx.execute(
         "delete from oauth_code where hash in
             (select hash from oauth_code where expires_at < :before limit 500) /* any account */",
-        bind! { before },
+        bind! { before: tx.now().minus(RETENTION) },
     )?)
 }

@@ -57,7 +57,7 @@ pub fn create(
         created_at: tx.now(),
     };
     tx.execute(Grant::INSERT, &grant.bind())?;
-    let details = serde_json::json!({ "app": app.id, "user": user, "scopes": scopes });
+    let details = json!({ "app": app.id, "user": user, "scopes": scopes });
     tx.audit("oauth_grant.created", &grant.id.to_string(), &details)?;
     Ok(grant)
 }
@@ -70,15 +70,16 @@ pub fn revoke(tx: &Tx<'_>, id: GrantId, because: &'static str) -> Result<()> {
         bind! { id, because },
     )?;
     // Deleting the tokens saves every request from reading the grant.
-    tx.execute(
-        "delete from oauth_token where account_id = :account and grant_id = :id",
-        bind! { id },
-    )?;
+    let text = "delete from oauth_token where account_id = :account and grant_id = :id";
+    tx.execute(text, bind! { id })?;
     if revoked == 0 {
         return Ok(());
     }
-    tx.audit("oauth_grant.revoked", &id.to_string(), &serde_json::json!({ "because": because }))
+    tx.audit("oauth_grant.revoked", &id.to_string(), &json!({ "because": because }))
 }
+
+const SELECT_ACTIVE: &str =
+    "select id from oauth_grant where account_id = :account and revoked_at is null";
 
 fn revoke_each(tx: &Tx<'_>, grants: &[(GrantId,)], because: &'static str) -> Result<usize> {
     grants.iter().try_for_each(|(id,)| revoke(tx, *id, because))?;
@@ -87,11 +88,8 @@ fn revoke_each(tx: &Tx<'_>, grants: &[(GrantId,)], because: &'static str) -> Res
 
 /// Revokes all grants to an app. Returns their number.
 pub fn revoke_all_of_app(tx: &Tx<'_>, app: AppId, because: &'static str) -> Result<usize> {
-    let active: Vec<(GrantId,)> = tx.all(
-        "select id from oauth_grant
-         where account_id = :account and app_id = :app and revoked_at is null order by id",
-        bind! { app },
-    )?;
+    let text = sql!(SELECT_ACTIVE, " and app_id = :app order by id");
+    let active = tx.all(text, bind! { app })?;
     code::delete_unused_of_app(tx, app)?;
     revoke_each(tx, &active, because)
 }
@@ -103,23 +101,16 @@ pub fn revoke_of_user_for_app(
     app: AppId,
     because: &'static str,
 ) -> Result<usize> {
-    let active: Vec<(GrantId,)> = tx.all(
-        "select id from oauth_grant
-         where account_id = :account and app_id = :app and user_id = :user and revoked_at is null
-         order by id",
-        bind! { app, user },
-    )?;
+    let text = sql!(SELECT_ACTIVE, " and app_id = :app and user_id = :user order by id");
+    let active = tx.all(text, bind! { app, user })?;
     code::delete_unused_of_user(tx, user)?;
     revoke_each(tx, &active, because)
 }
 
 /// Revokes the grants of a user to all apps of this club, because the user leaves it.
 pub fn revoke_all_in_club(tx: &Tx<'_>, user: UserId, because: &'static str) -> Result<usize> {
-    let active: Vec<(GrantId,)> = tx.all(
-        "select id from oauth_grant
-         where account_id = :account and user_id = :user and revoked_at is null order by id",
-        bind! { user },
-    )?;
+    let text = sql!(SELECT_ACTIVE, " and user_id = :user order by id");
+    let active = tx.all(text, bind! { user })?;
     code::delete_unused_of_user(tx, user)?;
     revoke_each(tx, &active, because)
 }
@@ -174,12 +165,10 @@ pub fn is_active(db: &Reader<'_>, id: GrantId) -> Result<bool> {
 
 /// The number of users with an active grant to an app.
 pub fn count_users(db: &Reader<'_>, app: AppId) -> Result<i64> {
-    let (count,) = db.one(
-        "select count(distinct user_id) from oauth_grant
-         where account_id = :account and app_id = :app and revoked_at is null and expires_at > :now",
-        bind! { app },
-    )?;
-    Ok(count)
+    let text = "
+        select count(distinct user_id) from oauth_grant
+        where account_id = :account and app_id = :app and revoked_at is null and expires_at > :now";
+    Ok(db.one::<(i64,)>(text, bind! { app })?.0)
 }
 
 /// Whether the user has already granted the app all of these scopes, with this redirect URI.
@@ -211,7 +200,6 @@ row! {
         pub scopes: Scopes,
         pub created_at: Timestamp,
         pub last_used_at: Option<Timestamp>,
-        pub expires_at: Timestamp,
     }
 }
 
@@ -219,7 +207,7 @@ row! {
 pub fn grants_of_user(db: &Reader<'_>, user: UserId) -> Result<Vec<GrantSummary>> {
     Ok(db.all(
         "select g.id, g.account_id, c.name as club, g.app_id, a.name as app, g.scopes, g.created_at,
-                g.last_used_at, g.expires_at
+                g.last_used_at
          from oauth_grant g
          join account c on c.id = g.account_id
          join oauth_app a on a.account_id = g.account_id and a.id = g.app_id
@@ -231,11 +219,10 @@ pub fn grants_of_user(db: &Reader<'_>, user: UserId) -> Result<Vec<GrantSummary>
 
 /// Deletes a batch of grants that expired long ago. Returns the number of deleted grants.
 pub fn delete_expired(tx: &Tx<'_>) -> Result<u64> {
-    let before = tx.now().minus(RETENTION);
     Ok(tx.execute(
         "delete from oauth_grant where (account_id, id) in
             (select account_id, id from oauth_grant where expires_at < :before limit 200)
          /* any account */",
-        bind! { before },
+        bind! { before: tx.now().minus(RETENTION) },
     )?)
 }

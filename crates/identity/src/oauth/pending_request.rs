@@ -9,7 +9,7 @@ use kit::secret::{Token, TokenKind};
 
 use super::app::{self, App};
 use super::authorization_request::{AuthorizationRequest, Prompt, RedirectTarget};
-use super::code;
+use super::code::{self, NewCode};
 use super::error::{ErrorCode, OAuthError};
 use crate::accounts::permissions::{self, AccessLevel};
 use crate::accounts::session;
@@ -142,15 +142,15 @@ pub fn open(tx: &Tx<'_>, token: &Token, session: UserSession) -> Result<OpenResu
         return Ok(OpenResult::Gone);
     }
     let (club,) = tx.one("select name from account where id = :account", bind! {})?;
-    let (registered_by, grantable) =
-        (registrant_name(tx, &app)?, grantable_scopes_of(tx, session.user)?);
+    let registered_by = registrant_name(tx, &app)?;
+    let UserSession { user, session } = session;
+    let grantable = grantable_scopes_of(tx, user)?;
     // Only the scopes on the page are granted, even if the user can grant more by the time they answer.
     let shown = grantable.map(|grantable| grantable.intersection(pending.scopes).to_string());
     tx.execute(
         "update oauth_request set user_id = :user, session_id = :session, shown = :shown
          where account_id = :account and id = :id",
-        bind! { id: pending.id, user: session.user, session: session.session,
-        shown: shown.unwrap_or_default() },
+        bind! { id: pending.id, user, session, shown: shown.unwrap_or_default() },
     )?;
     let prompt = ConsentPrompt { pending, app, club, registered_by, grantable };
     Ok(OpenResult::Prompt(Box::new(prompt)))
@@ -159,9 +159,8 @@ pub fn open(tx: &Tx<'_>, token: &Token, session: UserSession) -> Result<OpenResu
 /// The name of the user who registered an app.
 fn registrant_name(db: &Reader<'_>, app: &App) -> Result<Option<String>> {
     let Ok(user) = app.created_by.parse::<UserId>() else { return Ok(None) };
-    let row: Option<(String,)> = db
-        .optional("select name from app_user where id = :user /* any account */", bind! { user })?;
-    Ok(row.map(|(name,)| name))
+    let text = "select name from app_user where id = :user /* any account */";
+    Ok(db.optional::<(String,)>(text, bind! { user })?.map(|(name,)| name))
 }
 
 fn belongs_to(pending: &PendingRequest, session: UserSession) -> bool {
@@ -220,26 +219,29 @@ pub fn answer(
     // The code is derived from the token, so that a user who submits the form twice gets the same code.
     let code = Token::from_bytes(TokenKind::Code, options.key.sign(&[token.reveal().as_bytes()]));
     if let Some(answer) = &pending.answer {
-        return repeat_answer(tx, &pending, answer, code);
+        // Repeats the earlier answer, unless its code was already exchanged or has expired.
+        return Ok(match answer.as_str() {
+            "deny" => AnswerResult::Redirect(pending.redirect_target(), Err(ACCESS_DENIED)),
+            _ if code::is_redeemable(tx, &code)? => {
+                AnswerResult::Redirect(pending.redirect_target(), Ok(code))
+            }
+            _ => AnswerResult::Gone,
+        });
     }
     let shown = Scopes::parse(shown).unwrap_or(Scopes::of([]));
-    let allowed =
-        grantable_scopes_of(tx, session.user)?.map(|grantable| grantable.intersection(shown));
+    let grantable = grantable_scopes_of(tx, session.user)?;
+    let allowed = grantable.map(|grantable| grantable.intersection(shown));
     let scopes = allowed.filter(|scopes| allow && !scopes.is_empty() && app.disabled_at.is_none());
     record_answer(tx, &pending, scopes)?;
+    let target = pending.redirect_target();
     let Some(scopes) = scopes else {
-        return Ok(AnswerResult::Redirect(pending.redirect_target(), Err(ACCESS_DENIED)));
+        return Ok(AnswerResult::Redirect(target, Err(ACCESS_DENIED)));
     };
-    let new = code::NewCode {
-        app: app.id,
-        user: session.user,
-        session: session.session,
-        redirect_uri: pending.redirect_uri.clone(),
-        scopes,
-        challenge: pending.challenge,
-    };
+    let UserSession { user, session } = session;
+    let PendingRequest { redirect_uri, challenge, .. } = pending;
+    let new = NewCode { app: app.id, user, session, redirect_uri, scopes, challenge };
     code::issue(tx, new, &code, options.ttl)?;
-    Ok(AnswerResult::Redirect(pending.redirect_target(), Ok(code)))
+    Ok(AnswerResult::Redirect(target, Ok(code)))
 }
 
 /// The error for an app that was not granted access.
@@ -247,30 +249,14 @@ pub const ACCESS_DENIED: OAuthError =
     OAuthError::new(ErrorCode::AccessDenied, "The user denied the request.");
 
 fn record_answer(tx: &Tx<'_>, pending: &PendingRequest, scopes: Option<Scopes>) -> Result<()> {
-    let answer = if scopes.is_some() { "allow" } else { "deny" };
-    tx.execute(
-        "update oauth_request set answer = :answer where account_id = :account and id = :id",
-        bind! { answer, id: pending.id },
-    )?;
-    let details = serde_json::json!({ "asked": pending.scopes, "allowed": scopes });
-    let action = if scopes.is_some() { "oauth_consent.given" } else { "oauth_consent.refused" };
+    let (answer, action) = match scopes {
+        Some(_) => ("allow", "oauth_consent.given"),
+        None => ("deny", "oauth_consent.refused"),
+    };
+    let text = "update oauth_request set answer = :answer where account_id = :account and id = :id";
+    tx.execute(text, bind! { answer, id: pending.id })?;
+    let details = json!({ "asked": pending.scopes, "allowed": scopes });
     tx.audit(action, &pending.app_id.to_string(), &details)
-}
-
-/// Repeats an earlier answer, unless its code was already exchanged or has expired.
-fn repeat_answer(
-    db: &Reader<'_>,
-    pending: &PendingRequest,
-    answer: &str,
-    code: Token,
-) -> Result<AnswerResult> {
-    if answer == "deny" {
-        return Ok(AnswerResult::Redirect(pending.redirect_target(), Err(ACCESS_DENIED)));
-    }
-    if code::is_redeemable(db, &code)? {
-        return Ok(AnswerResult::Redirect(pending.redirect_target(), Ok(code)));
-    }
-    Ok(AnswerResult::Gone)
 }
 
 /// Deletes a batch of expired requests. Returns the number of deleted rows.

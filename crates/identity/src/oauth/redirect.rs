@@ -3,7 +3,6 @@
 //! URIs are compared byte by byte. Normalizing them first (lower case, default ports, dots in paths) can make different
 //! URIs equal.
 
-use kit::secret::hex;
 use url::Url;
 
 use super::app::Kind;
@@ -106,23 +105,18 @@ pub fn is_registered(registered: &[String], kind: Kind, requested: &str) -> bool
 }
 
 fn matches_ignoring_port(registered: &str, requested: &str) -> bool {
-    let split = |uri: &'_ str| -> Option<(String, bool, String)> {
-        let (host, port, path) = split_authority(uri.strip_prefix("http://")?);
-        Some((host.to_owned(), port.is_none_or(is_port), path.to_owned()))
-    };
-    match (split(registered), split(requested)) {
-        (Some((registered_host, _, registered_path)), Some((host, valid_port, path))) => {
-            LOOPBACK.contains(&host.as_str())
-                && registered_host == host
-                && valid_port
-                && registered_path == path
-        }
-        _ => false,
-    }
+    let both = registered.strip_prefix("http://").zip(requested.strip_prefix("http://"));
+    both.is_some_and(|(registered, requested)| {
+        let (registered_host, _, registered_path) = split_authority(registered);
+        let (host, port, path) = split_authority(requested);
+        LOOPBACK.contains(&host)
+            && (registered_host, registered_path) == (host, path)
+            && port.is_none_or(is_port)
+    })
 }
 
 /// Appends parameters to the query of a URI. The values must already be percent-encoded.
-pub fn append_parameters(uri: &str, parameters: &[(&str, &str)]) -> String {
+pub fn append_parameters(uri: &str, parameters: &[(&str, String)]) -> String {
     let mut text = uri.to_owned();
     for (name, value) in parameters {
         let separator = match text.find('?') {
@@ -130,26 +124,19 @@ pub fn append_parameters(uri: &str, parameters: &[(&str, &str)]) -> String {
             Some(_) if text.ends_with(['?', '&']) => "",
             Some(_) => "&",
         };
-        text.push_str(separator);
-        text.push_str(name);
-        text.push('=');
-        text.push_str(value);
+        text += &format!("{separator}{name}={value}");
     }
     text
 }
 
 /// Percent-encodes bytes for a query.
 pub fn percent_encode(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len());
-    for byte in bytes {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(byte) {
-            text.push(char::from(*byte));
-        } else {
-            text.push('%');
-            text.push_str(&hex(&[*byte]).to_ascii_uppercase());
-        }
-    }
-    text
+    let is_unreserved = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
+    let encode = |byte: &u8| match byte {
+        _ if is_unreserved(byte) => char::from(*byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    bytes.iter().map(encode).collect()
 }
 
 /// The host that is shown to users; for a custom scheme, the scheme.
@@ -253,7 +240,7 @@ mod tests {
 
     #[test]
     fn parameters_are_appended_to_the_query() {
-        let append = |uri| append_parameters(uri, &[("code", "a"), ("iss", "b")]);
+        let append = |uri| append_parameters(uri, &[("code", "a".into()), ("iss", "b".into())]);
         assert_eq!(append("https://a.example/cb"), "https://a.example/cb?code=a&iss=b");
         assert_eq!(append("https://a.example/cb?x=1"), "https://a.example/cb?x=1&code=a&iss=b");
         assert_eq!(append("https://a.example/cb?"), "https://a.example/cb?code=a&iss=b");

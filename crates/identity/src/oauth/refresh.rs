@@ -70,9 +70,9 @@ pub fn refresh(
     match token.replaced_at {
         _ if tx.now() >= token.ends_at => invalid_grant("The grant has expired."),
         None if tx.now() >= token.expires_at => invalid_grant("The refresh token has expired."),
-        None => rotation.rotate(tx).map(|pair| pair.ok_or(GRANT_REVOKED)),
+        None => Ok(rotation.rotate(tx)?.ok_or(GRANT_REVOKED)),
         Some(at) if tx.now() < at.plus(lifetimes.grace) => {
-            rotation.repeat(tx).map(|pair| pair.ok_or(GRANT_REVOKED))
+            Ok(rotation.repeat(tx)?.ok_or(GRANT_REVOKED))
         }
         Some(_) if tx.now() < token.expires_at && is_successor_unused(tx, &token)? => {
             rotation.reissue(tx).map(Ok)
@@ -130,7 +130,7 @@ fn is_successor_unused(db: &Reader<'_>, token: &RefreshTokenRow) -> Result<bool>
 
 /// Revokes the grant of a refresh token that was used again.
 fn revoke_reused(tx: &Tx<'_>, token: &RefreshTokenRow) -> Result<()> {
-    let details = serde_json::json!({ "grant": token.grant_id, "user": token.user_id });
+    let details = json!({ "grant": token.grant_id, "user": token.user_id });
     tx.audit("oauth_token.reused", &token.app_id.to_string(), &details)?;
     grant::revoke(tx, token.grant_id, "refresh_token_reused")
 }
@@ -145,21 +145,21 @@ struct Rotation<'a> {
 }
 
 impl Rotation<'_> {
-    /// A successor token. Only this installation can derive it, and only from the value of the current token.
-    fn derive_token(&self, kind: TokenKind, nonce: [u8; 32]) -> Token {
-        let RefreshTokenRow { grant_id, generation, .. } = self.token;
-        let parts: [&[u8]; 5] = [
-            self.request.token.reveal().as_bytes(),
-            &grant_id.bits().to_be_bytes(),
-            &generation.to_be_bytes(),
-            &nonce,
-            kind.prefix().as_bytes(),
-        ];
-        Token::from_bytes(kind, self.key.sign(&parts))
-    }
-
+    /// The next access and refresh token. Only this installation can derive them, and only from the value of the current
+    /// token.
     fn derive_pair(&self, nonce: [u8; 32]) -> (Token, Token) {
-        (self.derive_token(TokenKind::Access, nonce), self.derive_token(TokenKind::Refresh, nonce))
+        let RefreshTokenRow { grant_id, generation, .. } = self.token;
+        let derive = |kind: TokenKind| {
+            let parts: [&[u8]; 5] = [
+                self.request.token.reveal().as_bytes(),
+                &grant_id.bits().to_be_bytes(),
+                &generation.to_be_bytes(),
+                &nonce,
+                kind.prefix().as_bytes(),
+            ];
+            Token::from_bytes(kind, self.key.sign(&parts))
+        };
+        (derive(TokenKind::Access), derive(TokenKind::Refresh))
     }
 
     /// Replaces the refresh token by the next generation. `None` if the grant was revoked or rotated in the meantime.
@@ -197,18 +197,11 @@ impl Rotation<'_> {
             return Ok(None);
         }
         if let Some((scopes, expires_at)) = find(&access)?.filter(|(_, end)| tx.now() < *end) {
-            return Ok(Some(TokenPair {
-                access,
-                refresh,
-                scopes,
-                expires_in: seconds_until(tx, expires_at),
-            }));
+            let expires_in = seconds_until(tx, expires_at);
+            return Ok(Some(TokenPair { access, refresh, scopes, expires_in }));
         }
         // The access token was revoked separately, or its lifetime is shorter than the grace period. Issue another one.
-        let access = Token::generate(TokenKind::Access, tx.rng());
-        let expires_at = self.insert(tx, &access, Kind::Access)?;
-        let expires_in = seconds_until(tx, expires_at);
-        Ok(Some(TokenPair { access, refresh, scopes: self.scopes, expires_in }))
+        self.insert_access(tx, Token::generate(TokenKind::Access, tx.rng()), refresh).map(Some)
     }
 
     /// Replaces a successor that was lost by another one.
@@ -229,7 +222,7 @@ impl Rotation<'_> {
              where account_id = :account and hash = :hash",
             bind! { hash, nonce },
         )?;
-        let details = serde_json::json!({ "user": self.token.user_id });
+        let details = json!({ "user": self.token.user_id });
         tx.audit("oauth_grant.reissued", &grant_id.to_string(), &details)?;
         self.issue(tx, nonce)
     }
@@ -237,8 +230,11 @@ impl Rotation<'_> {
     fn issue(&self, tx: &Tx<'_>, nonce: [u8; 32]) -> Result<TokenPair> {
         let (access, refresh) = self.derive_pair(nonce);
         self.insert(tx, &refresh, Kind::Refresh)?;
-        let expires_at = self.insert(tx, &access, Kind::Access)?;
-        let expires_in = seconds_until(tx, expires_at);
+        self.insert_access(tx, access, refresh)
+    }
+
+    fn insert_access(&self, tx: &Tx<'_>, access: Token, refresh: Token) -> Result<TokenPair> {
+        let expires_in = seconds_until(tx, self.insert(tx, &access, Kind::Access)?);
         Ok(TokenPair { access, refresh, scopes: self.scopes, expires_in })
     }
 

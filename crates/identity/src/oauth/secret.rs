@@ -54,7 +54,7 @@ pub fn add(tx: &Tx<'_>, id: AppId) -> Result<(Secret, Token)> {
         created_at: tx.now(),
     };
     tx.execute(Secret::INSERT, &secret.bind())?;
-    let details = serde_json::json!({ "secret": secret.id, "hint": secret.hint });
+    let details = json!({ "secret": secret.id, "hint": secret.hint });
     tx.audit("oauth_app.secret_added", &id.to_string(), &details)?;
     Ok((secret, token))
 }
@@ -81,11 +81,9 @@ pub fn revoke(tx: &Tx<'_>, app: AppId, id: ClientSecretId) -> Result<Secret> {
     if secret.revoked_at.is_some() {
         return Ok(secret);
     }
-    tx.execute(
-        "update oauth_secret set revoked_at = :now where account_id = :account and id = :id",
-        bind! { id },
-    )?;
-    let details = serde_json::json!({ "secret": id, "hint": secret.hint });
+    let text = "update oauth_secret set revoked_at = :now where account_id = :account and id = :id";
+    tx.execute(text, bind! { id })?;
+    let details = json!({ "secret": id, "hint": secret.hint });
     tx.audit("oauth_app.secret_revoked", &app.to_string(), &details)?;
     Ok(Secret { revoked_at: Some(tx.now()), ..secret })
 }
@@ -106,9 +104,7 @@ impl Secret {
 
 /// Records that a secret was used now.
 pub fn record_use(tx: &Tx<'_>, id: ClientSecretId) -> Result<()> {
-    tx.execute(
-        "update oauth_secret set last_used_at = :now where account_id = :account and id = :id",
-        bind! { id },
-    )?;
-    Ok(())
+    let text =
+        "update oauth_secret set last_used_at = :now where account_id = :account and id = :id";
+    Ok(tx.execute(text, bind! { id }).map(drop)?)
 }

@@ -67,11 +67,7 @@ pub struct TokenPair {
 pub fn issue_pair(tx: &Tx<'_>, grant: &Grant, lifetimes: TokenLifetimes) -> Result<TokenPair> {
     let access = issue_access_token(tx, grant, grant.scopes, lifetimes.access)?;
     let refresh = Token::generate(TokenKind::Refresh, tx.rng());
-    let nonce = Some(tx.rng().bytes());
-    let stored = StoredToken {
-        nonce,
-        ..stored_token(tx, grant, &refresh, Kind::Refresh, lifetimes.refresh)
-    };
+    let stored = StoredToken::new(tx, grant, &refresh, Kind::Refresh, lifetimes.refresh);
     tx.execute(StoredToken::INSERT, &stored.bind())?;
     let expires_in = seconds_until(tx, tx.now().plus(lifetimes.access).min(grant.expires_at));
     Ok(TokenPair { access, refresh, scopes: grant.scopes, expires_in })
@@ -85,44 +81,44 @@ pub fn issue_access_token(
     lifetime: Duration,
 ) -> Result<Token> {
     let token = Token::generate(TokenKind::Access, tx.rng());
-    let stored = StoredToken { scopes, ..stored_token(tx, grant, &token, Kind::Access, lifetime) };
-    tx.execute(StoredToken::INSERT, &stored.bind())?;
+    let stored = StoredToken::new(tx, grant, &token, Kind::Access, lifetime);
+    tx.execute(StoredToken::INSERT, &StoredToken { scopes, ..stored }.bind())?;
     Ok(token)
 }
 
-fn stored_token(
-    tx: &Tx<'_>,
-    grant: &Grant,
-    token: &Token,
-    kind: Kind,
-    lifetime: Duration,
-) -> StoredToken {
-    StoredToken {
-        account_id: tx.account(),
-        hash: token.hash(),
-        kind,
-        grant_id: grant.id,
-        user_id: grant.user_id,
-        app_id: grant.app_id,
-        scopes: grant.scopes,
-        generation: grant.generation,
-        nonce: None,
-        replaced_at: None,
-        used_at: None,
-        expires_at: tx.now().plus(lifetime).min(grant.expires_at),
-        created_at: tx.now(),
+impl StoredToken {
+    /// A token of a grant, with all scopes of the grant.
+    pub(super) fn new(
+        tx: &Tx<'_>,
+        grant: &Grant,
+        token: &Token,
+        kind: Kind,
+        lifetime: Duration,
+    ) -> Self {
+        Self {
+            account_id: tx.account(),
+            hash: token.hash(),
+            kind,
+            grant_id: grant.id,
+            user_id: grant.user_id,
+            app_id: grant.app_id,
+            scopes: grant.scopes,
+            generation: grant.generation,
+            nonce: (kind == Kind::Refresh).then(|| tx.rng().bytes()),
+            replaced_at: None,
+            used_at: None,
+            expires_at: tx.now().plus(lifetime).min(grant.expires_at),
+            created_at: tx.now(),
+        }
     }
 }
 
-/// Parses an access or refresh token. `token_type_hint` is ignored, because the prefix tells the type.
-fn parse_any(text: &str) -> Option<Token> {
-    let parse = |kind| Token::parse(kind, text);
-    parse(TokenKind::Access).or_else(|| parse(TokenKind::Refresh))
-}
-
-/// The stored token with this value, if it belongs to the app.
+/// The stored access or refresh token with this value, if it belongs to the app. `token_type_hint` is ignored, because
+/// the prefix tells the type.
 fn find_own(db: &Reader<'_>, app: AppId, text: &str) -> Result<Option<StoredToken>> {
-    let Some(token) = parse_any(text) else { return Ok(None) };
+    let parse = |kind| Token::parse(kind, text);
+    let token = parse(TokenKind::Access).or_else(|| parse(TokenKind::Refresh));
+    let Some(token) = token else { return Ok(None) };
     let text = sql!(StoredToken::SELECT, " where account_id = :account and hash = :hash");
     let stored: Option<StoredToken> = db.optional(text, bind! { hash: token.hash() })?;
     Ok(stored.filter(|token| token.app_id == app))
@@ -135,21 +131,16 @@ pub fn revoke(tx: &Tx<'_>, app: AppId, text: &str) -> Result<()> {
     if token.kind == Kind::Refresh {
         return grant::revoke(tx, token.grant_id, "revoked_by_app");
     }
-    tx.execute(
-        "delete from oauth_token where account_id = :account and hash = :hash",
-        bind! { hash: token.hash },
-    )?;
-    let details = serde_json::json!({ "app": app });
-    tx.audit("oauth_token.revoked", &token.grant_id.to_string(), &details)
+    let text = "delete from oauth_token where account_id = :account and hash = :hash";
+    tx.execute(text, bind! { hash: token.hash })?;
+    tx.audit("oauth_token.revoked", &token.grant_id.to_string(), &json!({ "app": app }))
 }
 
 /// The app's access token with this value, if it is active (RFC 7662).
 pub fn introspect(db: &Reader<'_>, app: AppId, text: &str) -> Result<Option<StoredToken>> {
     let Some(token) = find_own(db, app, text)? else { return Ok(None) };
-    let member: Option<(UserId,)> = db.optional(
-        "select user_id from account_user where account_id = :account and user_id = :user",
-        bind! { user: token.user_id },
-    )?;
+    let text = "select user_id from account_user where account_id = :account and user_id = :user";
+    let member: Option<(UserId,)> = db.optional(text, bind! { user: token.user_id })?;
     let active = token.kind == Kind::Access && db.now() < token.expires_at && member.is_some();
     Ok(active.then_some(token))
 }

@@ -95,16 +95,15 @@ pub fn sign_in_with_code(
 /// Begins a session and ends the one the browser had before. After a password alone, the session is pending
 /// if the user has two-step sign-in.
 pub fn sign_in(tx: &Tx<'_>, request: SignIn) -> Result<(Session, Token)> {
-    if user::lock(tx, request.user)?.disabled_at.is_some() {
+    let SignIn { user, method, browser, previous_session } = request;
+    if user::lock(tx, user)?.disabled_at.is_some() {
         return Err(Error::new(Code::InvalidCredentials, "This user can no longer sign in."));
     }
-    if let Some((user, session)) = request.previous_session {
+    if let Some((user, session)) = previous_session {
         session::end(tx, user, session)?;
     }
-    let user = request.user;
-    let pending = request.method == Method::Password && two_step::is_on(tx, user)?;
+    let pending = method == Method::Password && two_step::is_on(tx, user)?;
     let club = initial_club(tx, user)?;
-    let SignIn { method, browser, .. } = request;
     session::begin(tx, NewSession { user, club, pending, method, browser })
 }
 
@@ -116,10 +115,10 @@ fn initial_club(db: &Reader<'_>, user: UserId) -> Result<Option<AccountId>> {
          where s.user_id = :user order by s.last_seen_at desc, s.id desc limit 1 /* any account */",
         bind! { user },
     )?;
-    match last {
-        Some((club,)) => Ok(Some(club)),
-        None => Ok(user::clubs(db, user)?.first().map(|club| club.id)),
-    }
+    Ok(match last {
+        Some((club,)) => Some(club),
+        None => user::clubs(db, user)?.first().map(|club| club.id),
+    })
 }
 
 /// Stores a new password of a user whom the transaction has locked. Ends every session except `keep`, and revokes the
@@ -197,11 +196,10 @@ impl ResetOutcome {
 pub fn reset_password(tx: &Tx<'_>, token: &str, hash: &str) -> Result<(UserId, ResetOutcome)> {
     let link = find_reset_link(tx, token)?;
     user::lock(tx, link.user_id.ok_or_else(Error::not_found)?)?;
-    let kind = link.kind;
-    let user = link::consume(tx, kind, token)?.user_id.ok_or_else(Error::not_found)?;
-    let verified = user::find(tx, user)?.email_verified_at.is_none();
-    let mut reset = ResetOutcome { email_verified: verified, ..ResetOutcome::default() };
-    if verified || kind == LinkKind::ResetAll {
+    let user = link::consume(tx, link.kind, token)?.user_id.ok_or_else(Error::not_found)?;
+    let email_verified = user::find(tx, user)?.email_verified_at.is_none();
+    let mut reset = ResetOutcome { email_verified, ..ResetOutcome::default() };
+    if email_verified || link.kind == LinkKind::ResetAll {
         reset.two_step_turned_off = two_step::is_on(tx, user)?;
         two_step::turn_off(tx, user)?;
         reset.removed_passkeys = passkey::remove_all(tx, user)?;

@@ -6,8 +6,6 @@ use crate::prelude::*;
 
 /// Deletes a limited batch of each, so that other writes do not wait long. Returns the number of deleted rows.
 pub fn delete_expired(tx: &Tx<'_>) -> Result<u64> {
-    let before = tx.now().minus(throttle::KNOWN_LOCATION_TTL);
-    let sessions = session::delete_expired(tx)?;
     let links = tx.execute(
         "delete from once_link where hash in
              (select hash from once_link where expires_at <= :now order by expires_at limit 500) /* any account */",
@@ -21,7 +19,7 @@ pub fn delete_expired(tx: &Tx<'_>) -> Result<u64> {
     let failures = tx.execute(
         "delete from sign_in_failure where subject in
              (select subject from sign_in_failure where last_at <= :before order by last_at limit 500) /* any account */",
-        bind! { before },
+        bind! { before: tx.now().minus(throttle::KNOWN_LOCATION_TTL) },
     )?;
-    Ok(sessions + links + ceremonies + failures)
+    Ok(session::delete_expired(tx)? + links + ceremonies + failures)
 }

@@ -43,14 +43,14 @@ record! {
 pub fn create(
     tx: &Tx<'_>,
     kind: LinkKind,
-    user: Option<UserId>,
+    user_id: Option<UserId>,
     email: Option<String>,
 ) -> Result<Token> {
     let token = Token::generate(TokenKind::Link, tx.rng());
     let link = OneTimeLink {
         hash: token.hash(),
         kind,
-        user_id: user,
+        user_id,
         email,
         expires_at: tx.now().plus(TTL),
         created_at: tx.now(),
@@ -66,26 +66,21 @@ pub fn find(db: &Reader<'_>, kind: LinkKind, token: &str) -> Result<OneTimeLink>
         OneTimeLink::SELECT,
         " where hash = :hash and kind = :kind and expires_at > :now /* any account */"
     );
-    let link = db.optional(text, bind! { hash: token.hash(), kind })?;
-    link.ok_or_else(link_expired)
+    db.optional(text, bind! { hash: token.hash(), kind })?.ok_or_else(link_expired)
 }
 
 /// Consumes a link. Of several concurrent attempts, one succeeds.
 pub fn consume(tx: &Tx<'_>, kind: LinkKind, token: &str) -> Result<OneTimeLink> {
     let link = find(tx, kind, token)?;
-    let hash = link.hash;
-    let deleted =
-        tx.execute("delete from once_link where hash = :hash /* any account */", bind! { hash })?;
+    let text = "delete from once_link where hash = :hash /* any account */";
+    let deleted = tx.execute(text, bind! { hash: link.hash })?;
     if deleted == 1 { Ok(link) } else { Err(link_expired()) }
 }
 
 /// Revokes every link of this kind of a user.
 pub fn revoke_of_user(tx: &Tx<'_>, kind: LinkKind, user: UserId) -> Result<()> {
-    tx.execute(
-        "delete from once_link where user_id = :user and kind = :kind /* any account */",
-        bind! { user, kind },
-    )?;
-    Ok(())
+    let text = "delete from once_link where user_id = :user and kind = :kind /* any account */";
+    Ok(tx.execute(text, bind! { user, kind }).map(drop)?)
 }
 
 /// Revokes every link of this kind.

@@ -67,11 +67,10 @@ pub fn add(tx: &Tx<'_>, user: UserId, name: &str, new: VerifiedCredential) -> Re
         last_used_at: None,
         created_at: tx.now(),
     };
-    let detail = "This passkey is already registered.";
     tx.execute(sql!(Passkey::INSERT, " /* any account */"), &passkey.bind()).on_unique_violation(
         "passkey_credential_id_key",
         "",
-        detail,
+        "This passkey is already registered.",
     )?;
     Ok(passkey)
 }
@@ -97,29 +96,28 @@ pub fn find(db: &Reader<'_>, user: UserId, id: PasskeyId) -> Result<Passkey> {
 /// The passkey with this credential id, if its user is not disabled.
 pub fn find_by_credential_id(db: &Reader<'_>, credential_id: Vec<u8>) -> Result<Option<Passkey>> {
     let text = sql!(Passkey::SELECT, " where credential_id = :credential_id /* any account */");
-    let passkey: Option<Passkey> = db.optional(text, bind! { credential_id })?;
-    let Some(passkey) = passkey else { return Ok(None) };
+    let Some(passkey): Option<Passkey> = db.optional(text, bind! { credential_id })? else {
+        return Ok(None);
+    };
     let disabled = user::find(db, passkey.user_id)?.disabled_at.is_some();
     Ok((!disabled).then_some(passkey))
 }
 
 /// Renames a passkey.
-pub fn rename(tx: &Tx<'_>, user: UserId, id: PasskeyId, name: &str) -> Result<()> {
+pub fn rename(tx: &Tx<'_>, user: UserId, id: PasskeyId, name: &str) -> Result<PasskeyId> {
     let name = validate_name(name)?;
     let renamed = tx.execute(
         "update passkey set name = :name where id = :id and user_id = :user /* any account */",
         bind! { id, user, name },
     )?;
-    if renamed == 0 { Err(Error::not_found()) } else { Ok(()) }
+    if renamed == 0 { Err(Error::not_found()) } else { Ok(id) }
 }
 
 /// Removes a passkey.
-pub fn remove(tx: &Tx<'_>, user: UserId, id: PasskeyId) -> Result<()> {
-    let removed = tx.execute(
-        "delete from passkey where id = :id and user_id = :user /* any account */",
-        bind! { id, user },
-    )?;
-    if removed == 0 { Err(Error::not_found()) } else { Ok(()) }
+pub fn remove(tx: &Tx<'_>, user: UserId, id: PasskeyId) -> Result<PasskeyId> {
+    let text = "delete from passkey where id = :id and user_id = :user /* any account */";
+    let removed = tx.execute(text, bind! { id, user })?;
+    if removed == 0 { Err(Error::not_found()) } else { Ok(id) }
 }
 
 /// Removes every passkey of a user and cancels registrations in progress. Returns the removed passkeys.
@@ -166,12 +164,7 @@ fn validate_name(name: &str) -> Result<String> {
 
 /// The default name of a new passkey: the browser and the system it was created with.
 pub fn default_name(agent: Option<&str>) -> String {
-    let agent = agent.unwrap_or_default();
-    let first_match = |names: &[(&str, &'static str)]| {
-        names.iter().find(|(token, _)| agent.contains(token)).map(|(_, name)| *name)
-    };
-    // User agents also contain the names of other browsers, so more specific tokens come first.
-    let browser = first_match(&[
+    let browsers = [
         ("Edg", "Edge"),
         ("OPR/", "Opera"),
         ("SamsungBrowser", "Samsung Internet"),
@@ -180,20 +173,34 @@ pub fn default_name(agent: Option<&str>) -> String {
         ("Chrom", "Chrome"),
         ("CriOS", "Chrome"),
         ("Safari", "Safari"),
-    ]);
+    ];
+    let name = browser_and_system(agent.unwrap_or_default(), &browsers, "ChromeOS");
+    name.unwrap_or_else(|| t!("Passkey").to_owned())
+}
+
+/// The names of the browser and the system in a user agent. User agents also contain the names of other browsers, so in
+/// `browsers` more specific tokens come first.
+pub(super) fn browser_and_system(
+    agent: &str,
+    browsers: &[(&str, &'static str)],
+    chrome_os: &'static str,
+) -> Option<String> {
+    let first_match = |names: &[(&str, &'static str)]| {
+        names.iter().find(|(token, _)| agent.contains(token)).map(|(_, name)| *name)
+    };
     let system = first_match(&[
         ("iPhone", "iPhone"),
         ("iPad", "iPad"),
         ("Android", "Android"),
         ("Windows", "Windows"),
         ("Mac OS X", "Mac"),
-        ("CrOS", "ChromeOS"),
+        ("CrOS", chrome_os),
         ("Linux", "Linux"),
     ]);
-    match (browser, system) {
-        (Some(browser), Some(system)) => t!("{browser} on {system}", browser, system),
-        (Some(name), None) | (None, Some(name)) => name.to_owned(),
-        (None, None) => t!("Passkey").to_owned(),
+    match (first_match(browsers), system) {
+        // Translators: such as “Firefox on Windows”
+        (Some(browser), Some(system)) => Some(t!("{browser} on {system}", browser, system)),
+        (browser, system) => browser.or(system).map(str::to_owned),
     }
 }
 

@@ -47,29 +47,25 @@ pub enum Factor {
     Code,
 }
 
-impl Factor {
+/// The limits for a factor.
+struct Limits {
     /// The limit that all unknown locations share.
-    fn shared_limit(self) -> RateLimit {
-        match self {
-            Self::Password => RateLimit::new(30, 2),
-            Self::Code => RateLimit::new(4, 300),
-        }
-    }
-
+    shared: RateLimit,
     /// The reserve for unknown locations without recent failures.
-    fn reserve_limit(self) -> RateLimit {
-        match self {
-            Self::Password => RateLimit::new(30, 2),
-            Self::Code => RateLimit::new(1, 450),
-        }
-    }
-
+    reserve: RateLimit,
     /// The limit of each known location, in addition to the growing wait.
-    fn known_location_limit(self) -> Option<RateLimit> {
-        match self {
-            Self::Password => None,
-            Self::Code => Some(RateLimit::new(5, 180)),
-        }
+    known_location: Option<RateLimit>,
+}
+
+impl Factor {
+    fn limits(self) -> Limits {
+        let (shared, reserve, known_location) = match self {
+            Self::Password => (RateLimit::new(30, 2), RateLimit::new(30, 2), None),
+            Self::Code => {
+                (RateLimit::new(4, 300), RateLimit::new(1, 450), Some(RateLimit::new(5, 180)))
+            }
+        };
+        Limits { shared, reserve, known_location }
     }
 }
 
@@ -146,26 +142,24 @@ pub fn attempt(tx: &Tx<'_>, keys: ThrottleKeys) -> Result<Attempt> {
         }
         _ => 0,
     };
-    if find_counter(tx, keys.known_location)?.is_some() {
-        let local_limit =
-            keys.factor.known_location_limit().map(|limit| (keys.known_location_limit, limit));
+    let Limits { shared, reserve, known_location } = keys.factor.limits();
+    let (counted, failures) = if find_counter(tx, keys.known_location)?.is_some() {
+        let local_limit = known_location.map(|limit| (keys.known_location_limit, limit));
         if let Some((counter, limit)) = local_limit {
             count_against(tx, counter, limit)?;
         }
-        set_counter(tx, keys.location_failures, local_failures + 1, now)?;
-        return Ok(Attempt { keys, counted: local_limit, failures: local_failures + 1 });
-    }
-    let (shared, reserve) = (keys.factor.shared_limit(), keys.factor.reserve_limit());
-    let (taken, failures) = match count_against(tx, keys.all_locations, shared) {
-        Ok(failures) => ((keys.all_locations, shared), failures),
-        Err(_) if local_failures == 0 => {
-            let failures = count_against(tx, keys.reserve, reserve)?;
-            ((keys.reserve, reserve), failures)
+        (local_limit, local_failures + 1)
+    } else {
+        match count_against(tx, keys.all_locations, shared) {
+            Err(_) if local_failures == 0 => {
+                let failures = count_against(tx, keys.reserve, reserve)?;
+                (Some((keys.reserve, reserve)), failures)
+            }
+            failures => (Some((keys.all_locations, shared)), failures?),
         }
-        Err(error) => return Err(error),
     };
     set_counter(tx, keys.location_failures, local_failures + 1, now)?;
-    Ok(Attempt { keys, counted: Some(taken), failures })
+    Ok(Attempt { keys, counted, failures })
 }
 
 /// Records that an attempt succeeded: resets the failures of its location, undoes its count, and stores the location
@@ -229,11 +223,8 @@ fn set_counter(tx: &Tx<'_>, subject: [u8; 32], failures: i64, at: Timestamp) -> 
 }
 
 fn delete_counter(tx: &Tx<'_>, subject: [u8; 32]) -> Result<()> {
-    tx.execute(
-        "delete from sign_in_failure where subject = :subject /* any account */",
-        bind! { subject },
-    )?;
-    Ok(())
+    let text = "delete from sign_in_failure where subject = :subject /* any account */";
+    Ok(tx.execute(text, bind! { subject }).map(drop)?)
 }
 
 /// The wait after a number of failures: none before the third, then 1, 2, 4 … 60 seconds.

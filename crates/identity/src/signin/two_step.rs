@@ -49,12 +49,11 @@ pub struct State {
 
 /// The state of two-step sign-in for a user.
 pub fn state(db: &Reader<'_>, user: UserId) -> Result<State> {
-    let on = find(db, user)?.is_some_and(|totp| totp.confirmed_at.is_some());
-    let (unused,) = db.one(
+    let (unused_recovery_codes,) = db.one(
         "select count(*) from recovery_code where user_id = :user and used_at is null /* any account */",
         bind! { user },
     )?;
-    Ok(State { on, unused_recovery_codes: unused })
+    Ok(State { on: is_on(db, user)?, unused_recovery_codes })
 }
 
 /// Whether a user has turned on two-step sign-in.
@@ -98,9 +97,8 @@ pub fn confirm(
     code: &str,
 ) -> Result<Option<Vec<String>>> {
     let Some(totp) = find(tx, user)?.filter(|totp| totp.confirmed_at.is_none()) else {
-        return Err(Error::invalid_state(
-            "Two-step sign-in is already on, or its set-up was not started.",
-        ));
+        let detail = "Two-step sign-in is already on, or its set-up was not started.";
+        return Err(Error::invalid_state(detail));
     };
     let Some(step) = matching_step(tx, key, &totp, code) else { return Ok(None) };
     tx.execute(
@@ -134,19 +132,17 @@ fn matching_step(db: &Reader<'_>, key: &SealKey, totp: &Totp, code: &str) -> Opt
 /// Turns off two-step sign-in and deletes the recovery codes.
 pub fn turn_off(tx: &Tx<'_>, user: UserId) -> Result<()> {
     tx.execute("delete from totp where user_id = :user /* any account */", bind! { user })?;
-    tx.execute(
-        "delete from recovery_code where user_id = :user /* any account */",
-        bind! { user },
-    )?;
-    Ok(())
+    delete_recovery_codes(tx, user)
+}
+
+fn delete_recovery_codes(tx: &Tx<'_>, user: UserId) -> Result<()> {
+    let text = "delete from recovery_code where user_id = :user /* any account */";
+    Ok(tx.execute(text, bind! { user }).map(drop)?)
 }
 
 /// Creates ten new recovery codes. Earlier ones stop working.
 pub fn regenerate_recovery_codes(tx: &Tx<'_>, user: UserId) -> Result<Vec<String>> {
-    tx.execute(
-        "delete from recovery_code where user_id = :user /* any account */",
-        bind! { user },
-    )?;
+    delete_recovery_codes(tx, user)?;
     let codes: Vec<_> = (0..RECOVERY_CODE_COUNT).map(|_| generate_recovery_code(tx)).collect();
     for code in &codes {
         tx.execute(
@@ -171,10 +167,9 @@ pub fn consume_recovery_code(tx: &Tx<'_>, user: UserId, code: &str) -> Result<bo
 /// A code of 80 random bits, in four groups of four characters.
 fn generate_recovery_code(tx: &Tx<'_>) -> String {
     let bytes = tx.rng().bytes::<16>();
-    let characters: Vec<_> =
-        bytes.iter().map(|byte| char::from(CODE_ALPHABET[usize::from(byte & 31)])).collect();
-    let groups: Vec<String> = characters.chunks(4).map(|group| group.iter().collect()).collect();
-    groups.join("-")
+    let character = |byte: &u8| char::from(CODE_ALPHABET[usize::from(byte & 31)]);
+    let groups = bytes.chunks(4).map(|group| group.iter().map(character).collect::<String>());
+    groups.collect::<Vec<_>>().join("-")
 }
 
 /// The stored hash of a code. Case, hyphens and spaces are ignored.

@@ -11,18 +11,15 @@ use crate::prelude::*;
 use crate::web::app::App;
 
 /// A request, and where its response is sent.
-struct PendingRequest<Request, Response> {
-    request: Request,
-    sender: oneshot::Sender<Result<Response>>,
-}
+type PendingRequest<Request, Response> = (Request, oneshot::Sender<Result<Response>>);
+/// Pending requests by account.
+type Pending<Request, Response> = HashMap<AccountId, Vec<PendingRequest<Request, Response>>>;
 
 /// Receives the response to a request.
 pub(super) type ResponseReceiver<Response> = oneshot::Receiver<Result<Response>>;
 
 /// Pending requests by account. An account has an entry as long as a task works on its requests.
-pub(super) struct Batcher<Request, Response>(
-    Mutex<HashMap<AccountId, Vec<PendingRequest<Request, Response>>>>,
-);
+pub(super) struct Batcher<Request, Response>(Mutex<Pending<Request, Response>>);
 
 impl<Request, Response> Default for Batcher<Request, Response> {
     fn default() -> Self {
@@ -47,7 +44,7 @@ impl<Request: Send + Sync + 'static, Response: Send + 'static> Batcher<Request, 
         let (sender, receiver) = oneshot::channel();
         let mut pending = self.lock();
         let is_running = pending.contains_key(&account);
-        pending.entry(account).or_default().push(PendingRequest { request, sender });
+        pending.entry(account).or_default().push((request, sender));
         drop(pending);
         if !is_running {
             let mut runner = BatchRunner { batcher: self.clone(), account, drained: false };
@@ -62,7 +59,7 @@ impl<Request: Send + Sync + 'static, Response: Send + 'static> Batcher<Request, 
 }
 
 impl<Request, Response> Batcher<Request, Response> {
-    fn lock(&self) -> MutexGuard<'_, HashMap<AccountId, Vec<PendingRequest<Request, Response>>>> {
+    fn lock(&self) -> MutexGuard<'_, Pending<Request, Response>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -88,7 +85,7 @@ impl<Request, Response> BatchRunner<Request, Response> {
             self.drained = true;
             return None;
         }
-        let count = entries.iter().take_while(|entry| fits(&entry.request)).count().max(1);
+        let count = entries.iter().take_while(|(request, _)| fits(request)).count().max(1);
         Some(entries.drain(..count).collect())
     }
 }
@@ -109,8 +106,7 @@ async fn run_batch<Request, Response, Fut>(
 ) where
     Fut: Future<Output = Result<Vec<Response>>>,
 {
-    let (requests, senders): (Vec<_>, Vec<_>) =
-        entries.into_iter().map(|entry| (entry.request, entry.sender)).unzip();
+    let (requests, senders): (Vec<_>, Vec<_>) = entries.into_iter().unzip();
     let batch = Batch { range: 0..requests.len(), requests: Arc::new(requests) };
     match work(batch.clone()).await {
         // A worker may have stopped waiting for its response; the work is done anyway.

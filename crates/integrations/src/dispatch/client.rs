@@ -41,6 +41,13 @@ pub struct ReceiverResponse {
     pub elapsed: Duration,
 }
 
+impl From<Result<u16, &'static str>> for ReceiverResponse {
+    fn from(result: Result<u16, &'static str>) -> Self {
+        let elapsed = Duration::ZERO;
+        Self { result, excerpt: None, retry_after: None, abort: false, elapsed }
+    }
+}
+
 /// Sends requests to receivers. Cheap to clone.
 #[derive(Clone)]
 pub struct Client {
@@ -52,9 +59,12 @@ impl Client {
     /// A client with the configured settings.
     pub fn new(config: &Config) -> Result<Self, String> {
         let guard = AddressPolicy::new(config.webhook_allow_cidrs.clone());
+        // Trusts public certificate authorities and the one that the operator configured.
+        let tls = store::tls::client_config(config.webhook_authority.as_deref());
+        let tls = tls.map_err(|error| format!("webhook_authority: {error}"))?;
         Ok(Self::with_connector(Connector {
             guard: Some(Arc::new(guard)),
-            tls: tls_connector(config)?,
+            tls: TlsConnector::from(Arc::new(tls)),
             timeout: config.webhook_timeout.0,
         }))
     }
@@ -81,9 +91,8 @@ impl Client {
     pub async fn post(&self, url: &str, headers: HeaderMap, body: Bytes) -> ReceiverResponse {
         let started = Instant::now();
         let result = self.exchange(url, headers, body, started + self.connector.timeout).await;
-        let mut response = result.unwrap_or_else(failure);
-        response.elapsed = started.elapsed();
-        response
+        let response = result.unwrap_or_else(|class| Err(class).into());
+        ReceiverResponse { elapsed: started.elapsed(), ..response }
     }
 
     async fn exchange(
@@ -110,24 +119,7 @@ impl Client {
         let mut excerpt = Vec::new();
         let _ = timeout_at(deadline, read_excerpt(response.into_body(), &mut excerpt)).await;
         let excerpt = Some(printable(&excerpt)).filter(|excerpt| !excerpt.is_empty());
-        Ok(ReceiverResponse {
-            result: Ok(status),
-            excerpt,
-            retry_after,
-            abort,
-            elapsed: Duration::ZERO,
-        })
-    }
-}
-
-fn failure(error: &'static str) -> ReceiverResponse {
-    let result = Err(error);
-    ReceiverResponse {
-        result,
-        excerpt: None,
-        retry_after: None,
-        abort: false,
-        elapsed: Duration::ZERO,
+        Ok(ReceiverResponse { excerpt, retry_after, abort, ..Ok(status).into() })
     }
 }
 
@@ -147,10 +139,9 @@ async fn read_excerpt(mut body: Incoming, excerpt: &mut Vec<u8>) {
 
 /// The bytes as text that can be stored and shown, with control characters and invalid UTF-8 replaced.
 fn printable(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    text.chars()
-        .map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c })
-        .collect()
+    let is_printable = |c: char| !c.is_control() || c == '\n' || c == '\t';
+    let replace = |c| if is_printable(c) { c } else { '\u{fffd}' };
+    String::from_utf8_lossy(bytes).chars().map(replace).collect()
 }
 
 /// The class of an error, such as `timeout`. It reveals nothing about our network.
@@ -168,11 +159,4 @@ fn error_class(error: &legacy::Error) -> &'static str {
         cause = error.source();
     }
     if error.is_connect() { "connection_failed" } else { "connection_lost" }
-}
-
-/// A TLS connector that trusts public certificate authorities and the one that the operator configured.
-fn tls_connector(config: &Config) -> Result<TlsConnector, String> {
-    let tls_config = store::tls::client_config(config.webhook_authority.as_deref());
-    let tls_config = tls_config.map_err(|error| format!("webhook_authority: {error}"))?;
-    Ok(TlsConnector::from(Arc::new(tls_config)))
 }

@@ -45,17 +45,12 @@ impl ConcurrencyLimiter {
     }
 
     /// The limiter of a webhook.
-    pub(super) fn for_webhook(
-        &self,
-        account: AccountId,
-        webhook: WebhookId,
-    ) -> Arc<WebhookLimiter> {
+    pub(super) fn for_webhook(&self, account: AccountId, id: WebhookId) -> Arc<WebhookLimiter> {
         let mut webhooks = self.webhooks.lock().unwrap_or_else(PoisonError::into_inner);
-        if !webhooks.contains_key(&webhook) {
+        if !webhooks.contains_key(&id) {
             // Limiters in use stay in memory, so that a webhook never has two.
-            bounded::make_room(&mut webhooks, MAX_WEBHOOKS, |limiter| {
-                Arc::strong_count(limiter) > 1
-            });
+            let in_use = |limiter: &Arc<_>| Arc::strong_count(limiter) > 1;
+            bounded::make_room(&mut webhooks, MAX_WEBHOOKS, in_use);
         }
         let limiter = || WebhookLimiter {
             slow_after: self.slow_after,
@@ -63,7 +58,7 @@ impl ConcurrencyLimiter {
             slow: self.slow.for_account(account),
             speed: AtomicU8::new(Speed::Unknown as u8),
         };
-        webhooks.entry(webhook).or_insert_with(|| Arc::new(limiter())).clone()
+        webhooks.entry(id).or_insert_with(|| Arc::new(limiter())).clone()
     }
 }
 

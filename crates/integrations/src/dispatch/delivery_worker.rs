@@ -100,7 +100,9 @@ impl DeliveryWorker {
                     }
                 }
                 // The concurrency limit is used up by long-running attempts.
-                Plan::Send(_) if self.in_flight.is_speed_known() => self.wait_and_record().await?,
+                Plan::Send(_) if self.in_flight.limiter.is_speed_known() => {
+                    self.wait_and_record().await?
+                }
                 // Only one attempt at a time until the receiver's speed is known.
                 Plan::Send(_) => match timeout(SLOW_AFTER, self.in_flight.wait_finished()).await {
                     Ok(outcomes) => self.record_outcomes(outcomes).await?,

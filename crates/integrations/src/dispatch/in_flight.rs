@@ -8,12 +8,13 @@ use std::time::Duration;
 use futures_util::future::{BoxFuture, OptionFuture};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName};
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
 use super::Dispatcher;
+use super::client::ReceiverResponse;
 use super::concurrency_limiter::{Permit, WebhookLimiter};
 use super::delivery_worker::DeliveryJob;
 use super::plan::SendBatch;
@@ -31,7 +32,7 @@ pub(super) const MAX_SEND_TIME: Duration = Duration::from_millis(500);
 pub(super) struct InFlight {
     dispatcher: Arc<Dispatcher>,
     job: DeliveryJob,
-    limiter: Arc<WebhookLimiter>,
+    pub(super) limiter: Arc<WebhookLimiter>,
     /// A permit for the next attempt.
     spare_permit: Option<Permit>,
     /// Waits for such a permit.
@@ -123,11 +124,6 @@ impl InFlight {
     /// How many attempts are in flight.
     fn len(&self) -> usize {
         self.current.len() + self.detached.len()
-    }
-
-    /// Whether the receiver's speed is known.
-    pub(super) fn is_speed_known(&self) -> bool {
-        self.limiter.is_speed_known()
     }
 
     /// The notifications of the detached attempts.
@@ -307,18 +303,13 @@ impl InFlight {
     /// Detaches the long-running attempts of a batch, so that they continue while the next batch is sent.
     fn detach_slow(&mut self, batch: &SendBatch) -> Vec<RunningAttempt> {
         let slow = std::mem::take(&mut self.slow);
-        let slow_attempts = batch.messages.iter().filter_map(|message| {
+        let running = |message: &OutgoingMessage| {
             let since = *slow.get(&message.notification_id)?;
             let delivery = message.delivery_for(batch.webhook.id);
-            let message = message.clone();
-            Some(RunningAttempt {
-                delivery,
-                message,
-                since,
-                presumed_lost_at: self.dispatcher.attempt_deadline(),
-            })
-        });
-        let running: Vec<_> = slow_attempts.collect();
+            let presumed_lost_at = self.dispatcher.attempt_deadline();
+            Some(RunningAttempt { delivery, message: message.clone(), since, presumed_lost_at })
+        };
+        let running: Vec<_> = batch.messages.iter().filter_map(running).collect();
         self.detached_deliveries
             .extend(running.iter().map(|one| (one.message.notification_id, one.delivery)));
         for attempt in std::mem::take(&mut self.current) {
@@ -382,22 +373,20 @@ fn headers(signers: &[Signer], message: &OutgoingMessage, at: Timestamp) -> Head
         ("webhook-timestamp", at.seconds().to_string()),
         ("webhook-signature", signatures.join(" ")),
     ] {
-        let value =
-            HeaderValue::try_from(value).expect("ids, numbers and base64 are valid headers");
+        let value = value.try_into().expect("ids, numbers and base64 are valid headers");
         headers.insert(HeaderName::from_static(name), value);
     }
     headers
 }
 
 /// What a response means for the delivery.
-fn verdict(response: &super::client::ReceiverResponse, now: Timestamp) -> AttemptVerdict {
+fn verdict(response: &ReceiverResponse, now: Timestamp) -> AttemptVerdict {
+    let retry_after = || parse_retry_after(response.retry_after.as_deref()?, now);
     match response.result {
         Ok(200..300) => AttemptVerdict::Accepted,
         Ok(410) => AttemptVerdict::Gone,
         _ if response.abort => AttemptVerdict::Abort,
-        Ok(429 | 503) => AttemptVerdict::Retry(
-            response.retry_after.as_deref().and_then(|text| parse_retry_after(text, now)),
-        ),
+        Ok(429 | 503) => AttemptVerdict::Retry(retry_after()),
         _ => AttemptVerdict::Retry(None),
     }
 }

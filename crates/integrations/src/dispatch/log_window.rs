@@ -15,6 +15,7 @@ const MAX_WINDOW_BYTES: usize = 4 * MAX_BATCH_BYTES;
 type LogEntry = (Notification, OutgoingMessage);
 
 /// Part of an account's log, in memory.
+#[derive(Default)]
 pub(super) struct LogWindow {
     /// The last sequence number that may be read.
     end: i64,
@@ -33,15 +34,7 @@ pub(super) struct LogWindow {
 
 impl LogWindow {
     pub(super) fn new(until: i64) -> Self {
-        Self {
-            end: until,
-            start: 0,
-            read_to: 0,
-            entries: Vec::new(),
-            bytes: 0,
-            is_exhausted: false,
-            has_more_after_end: false,
-        }
+        Self { end: until, ..Self::default() }
     }
 
     /// Up to `limit` entries after a sequence number, fewer if they are too large together, and whether the log has
@@ -64,8 +57,8 @@ impl LogWindow {
             let (count, has_room) = fitting_prefix(&self.entries[first..], max_count);
             if !has_room || self.is_exhausted {
                 let last = first + count;
-                let has_more =
-                    last < self.entries.len() || !self.is_exhausted || self.has_more_after_end;
+                let is_end = last == self.entries.len() && self.is_exhausted;
+                let has_more = !is_end || self.has_more_after_end;
                 return Ok((&self.entries[first..last], has_more));
             }
             self.evict(first);
@@ -93,12 +86,11 @@ impl LogWindow {
         self.read_to = within.last().map_or(self.read_to, |row| row.sequence);
         self.has_more_after_end = !beyond.is_empty();
         self.is_exhausted = self.has_more_after_end || !is_full || self.read_to >= self.end;
-        let entries = within.into_iter().map(|row| {
+        let before = self.entries.len();
+        self.entries.extend(within.into_iter().map(|row| {
             let message = OutgoingMessage::from(&row);
             (row, message)
-        });
-        let before = self.entries.len();
-        self.entries.extend(entries);
+        }));
         self.bytes += total_bytes(&self.entries[before..]);
         Ok(())
     }

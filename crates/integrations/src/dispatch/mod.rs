@@ -116,6 +116,12 @@ struct DispatchState {
     served_from_cache: HashSet<AccountId>,
 }
 
+impl DispatchState {
+    fn scanned_to(&self, webhook: WebhookRef) -> i64 {
+        self.scanned_to.get(&webhook.id).copied().unwrap_or(0).max(webhook.position)
+    }
+}
+
 impl Dispatcher {
     /// A dispatcher with the configured settings.
     pub fn new(app: App) -> std::result::Result<Self, String> {
@@ -214,7 +220,7 @@ impl Dispatcher {
         let node = self.node;
         let busy_slots: Vec<i64> = state.running.values().map(|worker| worker.slot).collect();
         let renew = move |tx: &store::Tx<'_>| slots::renew(tx, node, &busy_slots);
-        let renewed = match self.app.db.write(Scope::system(ACTOR), renew).await {
+        let (renewed, is_balanced) = match self.app.db.write(Scope::system(ACTOR), renew).await {
             Ok(renewed) => renewed,
             Err(error) => {
                 // The current leases stay valid until they expire.
@@ -225,9 +231,9 @@ impl Dispatcher {
         let attempt_end = self.attempt_deadline();
         let mut leases = self.leases.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = |slot: &i64| leases.get(slot).is_none_or(|until| *until <= attempt_end);
-        let has_new_slots = renewed.leases.keys().any(is_new);
-        *leases = renewed.leases;
-        (has_new_slots, renewed.is_balanced)
+        let has_new_slots = renewed.keys().any(is_new);
+        *leases = renewed;
+        (has_new_slots, is_balanced)
     }
 
     /// Whether this node may start an attempt for a webhook in this slot: the attempt must end before the lease does.
@@ -248,12 +254,8 @@ impl Dispatcher {
             accounts.into_iter().partition(|id| state.webhook_cache.contains_key(id));
         for id in cached {
             state.served_from_cache.insert(id);
-            let webhooks = state
-                .webhook_cache
-                .get(&id)
-                .map(|(_, webhooks)| webhooks.clone())
-                .unwrap_or_default();
-            for webhook in webhooks {
+            let webhooks = state.webhook_cache.get(&id).map(|(_, webhooks)| webhooks.clone());
+            for webhook in webhooks.into_iter().flatten() {
                 self.start_worker(state, webhook);
             }
         }
@@ -298,13 +300,12 @@ impl Dispatcher {
             Err(error) => return warn(&error, "could not look for due webhook deliveries"),
         };
         let now = self.app.clock.now();
-        for LaggingWebhook { account_id, id, slot, position, replay_after, next_due, sequence } in
-            lagging
-        {
-            let scanned_to = state.scanned_to.get(&id).copied().unwrap_or(0).max(position);
-            let is_due = replay_after.is_some() || next_due.is_some_and(|due| due <= now);
-            if is_due || scanned_to < sequence {
-                self.start_worker(state, WebhookRef { account_id, id, slot, position });
+        for one in lagging {
+            let LaggingWebhook { account_id, id, slot, position, .. } = one;
+            let webhook = WebhookRef { account_id, id, slot, position };
+            let is_due = one.replay_after.is_some() || one.next_due.is_some_and(|due| due <= now);
+            if is_due || state.scanned_to(webhook) < one.sequence {
+                self.start_worker(state, webhook);
             }
         }
     }
@@ -326,10 +327,8 @@ impl Dispatcher {
         if !self.holds_lease(webhook.slot) {
             return;
         }
-        let scanned_to =
-            state.scanned_to.get(&webhook.id).copied().unwrap_or(0).max(webhook.position);
-        let WebhookRef { account_id, id, slot, .. } = webhook;
-        let job = DeliveryJob { account: account_id, webhook: id, slot, scanned_to };
+        let WebhookRef { account_id: account, id, slot, .. } = webhook;
+        let job = DeliveryJob { account, webhook: id, slot, scanned_to: state.scanned_to(webhook) };
         let wake = Arc::new(Notify::new());
         let worker = DeliveryWorker::new(Arc::new(self.clone()), job, wake.clone());
         let run = async move { (job, worker.run().await) };
@@ -353,14 +352,11 @@ impl Dispatcher {
         };
         let DeliveryJob { account, webhook: id, slot, .. } = job;
         let worker = state.running.remove(&id);
-        let was_woken =
-            worker.is_some_and(|worker| worker.wake.notified().now_or_never().is_some());
+        let was_woken = worker.is_some_and(|one| one.wake.notified().now_or_never().is_some());
+        let retry_at = || Some(self.app.clock.now().plus(HEARTBEAT_INTERVAL));
         let (Idle { until, scanned_to }, outcome) = match result {
             Ok(idle) => (idle, Ok(())),
-            Err(error) => {
-                let until = Some(self.app.clock.now().plus(HEARTBEAT_INTERVAL));
-                (Idle { until, scanned_to: job.scanned_to }, Err(error))
-            }
+            Err(error) => (Idle { until: retry_at(), scanned_to: job.scanned_to }, Err(error)),
         };
         state.scanned_to.insert(id, scanned_to);
         let webhook = WebhookRef { account_id: account, id, slot, position: scanned_to };

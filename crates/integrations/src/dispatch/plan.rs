@@ -144,9 +144,11 @@ impl Planner<'_> {
             return Ok(Plan::TurnOff(Reason::CreatorRemoved));
         };
         let next = self.next_due.get(&webhook.id).copied();
-        match next.map_or(Ok(RetryState::NothingDue), |next| {
-            check_retries(self.db, &webhook, next, query)
-        })? {
+        let retries = match next {
+            Some(next) => check_retries(self.db, &webhook, next, query)?,
+            None => RetryState::NothingDue,
+        };
+        match retries {
             RetryState::Due(due) => {
                 let position = webhook.position;
                 let messages = due.into_iter().map(|due| retry_message(due, &visibility)).collect();
@@ -177,12 +179,9 @@ impl Planner<'_> {
             scanned_to = last.sequence;
             if !messages.is_empty() || scanned_to - webhook.position > MAX_UNSAVED_SKIP {
                 let idle = Idle { until: next_due, scanned_to };
-                return Ok(Plan::Send(Box::new(SendBatch {
-                    webhook,
-                    messages,
-                    position: scanned_to,
-                    then_idle: (!has_more).then_some(idle),
-                })));
+                let (position, then_idle) = (scanned_to, (!has_more).then_some(idle));
+                let batch = SendBatch { webhook, messages, position, then_idle };
+                return Ok(Plan::Send(Box::new(batch)));
             }
         }
         Ok(Plan::Wait(Idle { until: next_due, scanned_to }))
@@ -276,11 +275,7 @@ impl From<&Notification> for OutgoingMessage {
 impl Webhook {
     /// The health of its receiver.
     pub(super) fn health(&self) -> Health {
-        Health {
-            failures: self.failures,
-            failing_since: self.failing_since,
-            paused_until: self.paused_until,
-            recovered_at: self.recovered_at,
-        }
+        let Self { failures, failing_since, paused_until, recovered_at, .. } = *self;
+        Health { failures, failing_since, paused_until, recovered_at }
     }
 }

@@ -19,19 +19,14 @@ pub(super) async fn fetch_plan(
     job: DeliveryJob,
     query: PlanQuery,
 ) -> Result<Plan> {
-    let owned = dispatcher.clone();
-    let work = move |requests| read_plans(owned.clone(), job, requests);
+    let db = dispatcher.app.db.clone();
+    let work = move |requests: Batch<PlanRequest>| {
+        let db = db.clone();
+        async move { db.read(job.scope(), move |db| plan_all(db, &requests)).await }
+    };
     let (account, request) = ((&dispatcher.app, job.account), (job.webhook, query));
     let response = dispatcher.plan_batcher.submit(account, request, batch_limit, work);
     response.await.map_err(|_| Error::internal("could not read the next webhook deliveries"))??
-}
-
-async fn read_plans(
-    dispatcher: Dispatcher,
-    job: DeliveryJob,
-    requests: Batch<PlanRequest>,
-) -> Result<Vec<Result<Plan>>> {
-    dispatcher.app.db.read(job.scope(), move |db: &Reader<'_>| plan_all(db, &requests)).await
 }
 
 fn batch_limit() -> impl FnMut(&PlanRequest) -> bool {

@@ -13,9 +13,6 @@ use crate::webhooks::webhook::Reason;
 /// makes other writers wait.
 const MAX_BATCH_ATTEMPTS: usize = 1_000;
 
-/// Why the webhook is to be turned off, if it is.
-type WriteResult = Result<Option<Reason>>;
-
 pub(super) type ReportBatcher = Batcher<Report, Option<Reason>>;
 
 /// A report that is being recorded, if there is one.
@@ -31,13 +28,9 @@ impl PendingWrite {
     }
 
     /// Waits until the report is recorded. Returns why the webhook is to be turned off, if it is.
-    pub(super) async fn wait(&mut self) -> WriteResult {
-        match self.0.take() {
-            Some(response) => response
-                .await
-                .map_err(|_| Error::internal("could not record webhook deliveries"))?,
-            None => Ok(None),
-        }
+    pub(super) async fn wait(&mut self) -> Result<Option<Reason>> {
+        let Some(response) = self.0.take() else { return Ok(None) };
+        response.await.map_err(|_| Error::internal("could not record webhook deliveries"))?
     }
 }
 

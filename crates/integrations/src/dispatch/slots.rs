@@ -17,39 +17,29 @@ const NODE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The slots that a node has leased, and when each lease ends.
 pub(super) type Leases = HashMap<i64, Timestamp>;
 
-/// The leases of a node after a renewal.
-pub(super) struct LeaseRenewal {
-    pub(super) leases: Leases,
-    /// Whether the node has leased all of its slots and no slot of another node.
-    pub(super) is_balanced: bool,
-}
-
 /// Records a node's heartbeat, leases the free slots of its share, renews the leases that it has and releases slots that
 /// belong to another node now. A slot in which a worker is still running (`busy_slots`) is released after that worker
-/// has ended, but it is not in the returned leases, so nothing new is started there.
-pub(super) fn renew(tx: &Tx<'_>, node: NodeId, busy_slots: &[i64]) -> Result<LeaseRenewal> {
+/// has ended, but it is not in the returned leases, so nothing new is started there. Also returns whether the node has
+/// leased all of its slots and no slot of another node.
+pub(super) fn renew(tx: &Tx<'_>, node: NodeId, busy_slots: &[i64]) -> Result<(Leases, bool)> {
     tx.execute(
         "insert into dispatch_node (id, seen_at) values (:node, :now)
          on conflict (id) do update set seen_at = excluded.seen_at /* any account */",
         bind! { node },
     )?;
-    tx.execute(
-        "delete from dispatch_node where seen_at < :silent /* any account */",
-        bind! { silent: tx.now().minus(NODE_TIMEOUT) },
-    )?;
+    let delete = "delete from dispatch_node where seen_at < :silent /* any account */";
+    tx.execute(delete, bind! { silent: tx.now().minus(NODE_TIMEOUT) })?;
     let nodes: Vec<(NodeId,)> =
         tx.all("select id from dispatch_node order by id /* any account */", bind! {})?;
     let node_index = nodes.iter().position(|(id,)| *id == node).unwrap_or(0);
     let is_assigned = |slot: i64| slot.unsigned_abs() as usize % nodes.len().max(1) == node_index;
     let current: Vec<(i64, NodeId, Timestamp)> =
         tx.all("select slot, holder, held_until from dispatch_slot /* any account */", bind! {})?;
-    let current: HashMap<_, _> =
-        current.into_iter().map(|(slot, node, end)| (slot, (node, end))).collect();
     let held_until = tx.now().plus(LEASE_TIME);
     let (mut leases, mut balanced) = (Leases::new(), true);
     for slot in 0..SLOTS {
-        let (is_held, is_free) = match current.get(&slot) {
-            Some((holder, end)) => (*holder == node, *end <= tx.now()),
+        let (is_held, is_free) = match current.iter().find(|(leased, ..)| *leased == slot) {
+            Some((_, holder, end)) => (*holder == node, *end <= tx.now()),
             None => (false, true),
         };
         let keep = is_assigned(slot) && (is_held || is_free);
@@ -65,13 +55,11 @@ pub(super) fn renew(tx: &Tx<'_>, node: NodeId, busy_slots: &[i64]) -> Result<Lea
                 leases.insert(slot, held_until);
             }
         } else if is_held {
-            tx.execute_deferred(
-                "delete from dispatch_slot where slot = :slot /* any account */",
-                bind! { slot },
-            )?;
+            let delete = "delete from dispatch_slot where slot = :slot /* any account */";
+            tx.execute_deferred(delete, bind! { slot })?;
         }
     }
-    Ok(LeaseRenewal { leases, is_balanced: balanced })
+    Ok((leases, balanced))
 }
 
 /// Releases all leases of a node that stops.

@@ -10,7 +10,6 @@ use super::delivery::{self, Delivery};
 use super::edit::EditContext;
 use super::visibility::EventVisibility;
 use super::webhook::{self, Webhook};
-use crate::notification_kinds;
 use crate::prelude::*;
 
 /// The caller who manages a webhook.
@@ -72,11 +71,7 @@ fn check_can_manage(db: &Reader<'_>, manager: &Manager, webhook: &Webhook) -> Re
     let own = EventVisibility::of_creator(db, db.actor(), manager.app.as_deref())?;
     let theirs =
         EventVisibility::maximum_of_creator(db, &webhook.creator, webhook.creator_app.as_deref())?;
-    let hidden = notification_kinds::all_kinds().map(|kind| kind.name).find(|kind| {
-        webhook.events.0.iter().any(|pattern| notification_kinds::pattern_matches(pattern, kind))
-            && theirs.can_see_kind(kind)
-            && own.as_ref().is_none_or(|own| !own.can_see_kind(kind))
-    });
+    let hidden = theirs.find_hidden_from(own.as_ref(), &webhook.events.0);
     let Some(kind) = hidden else { return Ok(()) };
     let detail = message!(
         "You cannot manage this webhook: it receives {kind} notifications, which you are not allowed to read.",

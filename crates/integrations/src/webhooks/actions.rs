@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::access::{self, Manager};
-use super::delivery::{self, Attempts, Delivery, Status as DeliveryStatus};
+use super::delivery::{self, Delivery, Status as DeliveryStatus};
 use super::edit::{EditContext, validate_takeover};
 use super::outcome;
 use super::webhook::{self, Reason, Status, Webhook};
@@ -33,21 +33,8 @@ pub fn test(tx: &Tx<'_>, manager: &Manager, id: WebhookId) -> Result<Delivery> {
         "data": { "object": Ping { webhook_id: id }, "previous": null },
     });
     let delivery = Delivery {
-        id: tx.new_id(),
-        account_id: tx.account(),
-        webhook_id: id,
-        sequence: None,
-        notification_id,
-        kind: PING.to_owned(),
         body: Some(body.to_string()),
-        status: DeliveryStatus::Pending,
-        tries: 0,
-        attempts: Attempts::default(),
-        next_attempt_at: Some(tx.now()),
-        created_at: tx.now(),
-        finished_at: None,
-        updated_at: tx.now(),
-        version: 1,
+        ..Delivery::new(tx, id, tx.new_id(), (notification_id, None), PING)
     };
     clear_pause(tx, id)?;
     tx.execute(Delivery::INSERT, &delivery.bind())?;
@@ -110,10 +97,8 @@ pub fn replay(
 ) -> Result<Replay> {
     let webhook = find_enabled(tx, manager, id)?;
     if webhook.replay_after.is_some() {
-        return Err(Error::new(
-            Code::Conflict,
-            "A replay for this webhook is already running. Try again when it has ended.",
-        ));
+        let detail = "A replay for this webhook is already running. Try again when it has ended.";
+        return Err(Error::new(Code::Conflict, detail));
     }
     let (first, last, is_deleted) = match range {
         ReplayRange::Sequences(first, last) => (first, last, first < oldest_sequence(tx)?),
@@ -182,8 +167,7 @@ pub fn enable(
         if let Some(first) = first_missed(tx, id, since)? {
             let missed = first.max(oldest_sequence(tx)?) - 1;
             after.replay_missed |= after.replay_after.is_none();
-            after.replay_after =
-                Some(after.replay_after.map_or(missed, |current| current.min(missed)));
+            after.replay_after = after.replay_after.min(Some(missed)).or(Some(missed));
             after.replay_until = Some(after.position);
         }
     } else {
@@ -231,10 +215,8 @@ pub fn disable(
     expected: &IfMatch,
 ) -> Result<Webhook> {
     let before = expected.check(access::find_managed(tx, manager, id))?;
-    match webhook::disable(tx, before.id, Reason::Manual)? {
-        Some(webhook) => Ok(webhook),
-        None => Err(Error::invalid_state("The webhook is already disabled.")),
-    }
+    let disabled = || Error::invalid_state("The webhook is already disabled.");
+    webhook::disable(tx, before.id, Reason::Manual)?.ok_or_else(disabled)
 }
 
 /// Finds a webhook that the caller can manage and that is enabled.
@@ -249,10 +231,8 @@ fn find_enabled(db: &Reader<'_>, manager: &Manager, id: WebhookId) -> Result<Web
 /// Ends a pause of the webhook, because somebody is waiting for the result of an attempt. This locks the webhook, and must
 /// come before any write to its deliveries. Every transaction locks in this order, so there are no deadlocks.
 fn clear_pause(tx: &Tx<'_>, id: WebhookId) -> Result<()> {
-    tx.execute(
-        "update webhook set paused_until = null where account_id = :account and id = :id",
-        bind! { id },
-    )?;
+    let text = "update webhook set paused_until = null where account_id = :account and id = :id";
+    tx.execute(text, bind! { id })?;
     tx.notify_change();
     Ok(())
 }
@@ -271,17 +251,11 @@ fn first_missed(
     webhook_id: WebhookId,
     since: Option<Timestamp>,
 ) -> Result<Option<i64>> {
-    let (failed,): (Option<i64>,) = db.one(
-        "select min(sequence) from delivery
-         where account_id = :account and webhook_id = :webhook_id and status = 'failed'
-           and finished_at >= :since",
-        bind! { webhook_id, since },
-    )?;
-    let (pending,): (Option<i64>,) = db.one(
-        "select min(sequence) from delivery
-         where account_id = :account and webhook_id = :webhook_id and status = 'pending'",
-        bind! { webhook_id },
-    )?;
+    const FIRST: &str = "select min(sequence) from delivery where account_id = :account and webhook_id = :webhook_id";
+    let failed = sql!(FIRST, " and status = 'failed' and finished_at >= :since");
+    let (failed,): (Option<i64>,) = db.one(failed, bind! { webhook_id, since })?;
+    let pending = sql!(FIRST, " and status = 'pending'");
+    let (pending,): (Option<i64>,) = db.one(pending, bind! { webhook_id })?;
     Ok(failed.into_iter().chain(pending).min())
 }
 
@@ -289,23 +263,19 @@ fn first_missed(
 pub fn oldest_sequence(db: &Reader<'_>) -> Result<i64> {
     let (first,): (Option<i64>,) =
         db.one("select min(sequence) from notification where account_id = :account", bind! {})?;
-    Ok(match first {
-        Some(first) => first,
-        None => signals::sequence(db)? + 1,
-    })
+    first.map_or_else(|| Ok(signals::sequence(db)? + 1), Ok)
 }
 
 /// Whether notifications from this time or later may have been deleted.
 fn is_pruned_since(db: &Reader<'_>, time: Timestamp) -> Result<bool> {
     let sequence = oldest_sequence(db)?;
-    if sequence == 1 {
-        return Ok(false);
-    }
-    let oldest: Option<(Timestamp,)> = db.optional(
-        "select created_at from notification where account_id = :account and sequence = :sequence",
-        bind! { sequence },
-    )?;
-    Ok(oldest.is_none_or(|(at,)| time < at))
+    Ok(sequence != 1 && time_of(db, sequence)?.is_none_or(|at| time < at))
+}
+
+fn time_of(db: &Reader<'_>, sequence: i64) -> Result<Option<Timestamp>> {
+    let text =
+        "select created_at from notification where account_id = :account and sequence = :sequence";
+    Ok(db.optional::<(Timestamp,)>(text, bind! { sequence })?.map(|(at,)| at))
 }
 
 /// The first sequence number at this time or later; one more than the latest if there is none. Sequence numbers rise with
@@ -314,10 +284,7 @@ pub fn first_sequence_since(db: &Reader<'_>, time: Timestamp) -> Result<i64> {
     let (mut low, mut high) = (oldest_sequence(db)?, signals::sequence(db)? + 1);
     while low < high {
         let sequence = low + (high - low) / 2;
-        let (at,): (Timestamp,) = db.one(
-            "select created_at from notification where account_id = :account and sequence = :sequence",
-            bind! { sequence },
-        )?;
+        let at = time_of(db, sequence)?.ok_or_else(Error::not_found)?;
         if at < time { low = sequence + 1 } else { high = sequence }
     }
     Ok(low)

@@ -1,6 +1,7 @@
 //! Deliveries: one notification to one webhook, with all attempts.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use kit::secret::sha256;
 use kit::string_enum;
@@ -8,6 +9,7 @@ use serde::Deserialize;
 use store::{Column, ToValue, Value};
 
 use crate::prelude::*;
+use crate::signals::Notification;
 
 string_enum! {
     /// The status of a delivery.
@@ -46,6 +48,13 @@ pub struct Attempt {
     pub response_excerpt: Option<String>,
 }
 
+impl Attempt {
+    /// When the attempt ended.
+    pub fn ended_at(&self) -> Timestamp {
+        self.at.plus(Duration::from_millis(self.duration_ms.unsigned_abs()))
+    }
+}
+
 /// The attempts of a delivery, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(transparent)]
@@ -68,16 +77,11 @@ impl ToValue for Attempts {
 
 impl Column for Attempts {
     fn from_value(value: Value<'_>) -> store::Result<Self> {
-        let stored: serde_json::Result<Vec<StoredAttempt<String>>> =
-            serde_json::from_str(&String::from_value(value)?);
-        let stored =
-            stored.map_err(|_| store::Error::Corrupt("attempts of a delivery".to_owned()))?;
-        let attempt = |(at, duration_ms, status_code, error, response_excerpt)| Attempt {
-            at: Timestamp::from_micros(at),
-            duration_ms,
-            status_code,
-            error,
-            response_excerpt,
+        let stored: Vec<StoredAttempt<String>> = serde_json::from_str(&String::from_value(value)?)
+            .map_err(|_| store::Error::Corrupt("attempts of a delivery".to_owned()))?;
+        let attempt = |(at, duration_ms, status_code, error, response_excerpt)| {
+            let at = Timestamp::from_micros(at);
+            Attempt { at, duration_ms, status_code, error, response_excerpt }
         };
         Ok(Self(stored.into_iter().map(attempt).collect()))
     }
@@ -126,6 +130,41 @@ record! {
 }
 
 impl_resource!(Delivery by DeliveryId: Versioned Paged);
+
+impl Delivery {
+    /// A delivery that is due now, without attempts. A ping has no sequence number.
+    pub fn new(
+        tx: &Tx<'_>,
+        webhook_id: WebhookId,
+        id: DeliveryId,
+        (notification_id, sequence): (NotificationId, Option<i64>),
+        kind: &str,
+    ) -> Self {
+        Self {
+            id,
+            account_id: tx.account(),
+            webhook_id,
+            sequence,
+            notification_id,
+            kind: kind.to_owned(),
+            body: None,
+            status: Status::Pending,
+            tries: 0,
+            attempts: Attempts::default(),
+            next_attempt_at: Some(tx.now()),
+            created_at: tx.now(),
+            finished_at: None,
+            updated_at: tx.now(),
+            version: 1,
+        }
+    }
+
+    /// A delivery of a notification of the log, due now and without attempts.
+    pub fn of_notification(tx: &Tx<'_>, webhook_id: WebhookId, sent: &Notification) -> Self {
+        let id = delivery_id(webhook_id, sent.id, sent.sequence);
+        Self::new(tx, webhook_id, id, (sent.id, Some(sent.sequence)), &sent.kind)
+    }
+}
 
 /// How many bits of a delivery id distinguish the webhooks that receive the same notification.
 const WEBHOOK_BITS: u32 = 54;
@@ -187,30 +226,23 @@ row! {
 
 /// The deliveries of a webhook that are due, oldest due time first.
 pub fn due(db: &Reader<'_>, webhook_id: WebhookId, limit: i64) -> Result<Vec<Due>> {
-    Ok(db.all(
-        sql!(
-            DUE,
-            " and d.next_attempt_at <= :now order by d.next_attempt_at, d.sequence limit :limit"
-        ),
-        bind! { webhook_id, limit },
-    )?)
+    let text = sql!(
+        DUE,
+        " and d.next_attempt_at <= :now order by d.next_attempt_at, d.sequence limit :limit"
+    );
+    Ok(db.all(text, bind! { webhook_id, limit })?)
 }
 
 /// The pings that are due. They are not in the log, so they are sent independently of the order of other deliveries.
 pub fn due_pings(db: &Reader<'_>, webhook_id: WebhookId) -> Result<Vec<Due>> {
-    Ok(db.all(
-        sql!(DUE, " and d.sequence is null and d.next_attempt_at <= :now order by d.id"),
-        bind! { webhook_id },
-    )?)
+    let text = sql!(DUE, " and d.sequence is null and d.next_attempt_at <= :now order by d.id");
+    Ok(db.all(text, bind! { webhook_id })?)
 }
 
 /// The first pending delivery in the order of the log, and when it is due.
 pub fn first_pending(db: &Reader<'_>, webhook_id: WebhookId) -> Result<Option<(Due, Timestamp)>> {
-    let due: Option<Due> = db.optional(
-        sql!(DUE, " and d.sequence is not null order by d.sequence limit 1"),
-        bind! { webhook_id },
-    )?;
-    let Some(due) = due else { return Ok(None) };
+    let text = sql!(DUE, " and d.sequence is not null order by d.sequence limit 1");
+    let Some(due): Option<Due> = db.optional(text, bind! { webhook_id })? else { return Ok(None) };
     let next = find_for_webhook(db, webhook_id, due.id)?.next_attempt_at.unwrap_or(db.now());
     Ok(Some((due, next)))
 }

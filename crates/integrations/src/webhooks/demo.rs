@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::demo_club::DemoClub;
 use crate::prelude::*;
 use crate::signals::{self, Notification};
-use crate::webhooks::delivery::{Attempt, Attempts, Delivery, Status, delivery_id};
+use crate::webhooks::delivery::{Attempt, Attempts, Delivery, Status};
 use crate::webhooks::edit::{self, EditContext, NewWebhook};
 use crate::webhooks::webhook::Webhook;
 use crate::webhooks::{actions, outcome};
@@ -27,18 +27,12 @@ pub(super) fn create(tx: &Tx<'_>, club: &mut DemoClub) -> Result<()> {
         ordering: None,
     };
     let (webhook, _) = edit::create(tx, context, new)?;
-    let log = signals::notifications(
-        tx,
-        webhook.position - SCANNED_NOTIFICATIONS,
-        SCANNED_NOTIFICATIONS,
-    )?;
+    let start = webhook.position - SCANNED_NOTIFICATIONS;
+    let mut log = signals::notifications(tx, start, SCANNED_NOTIFICATIONS)?;
     if let Some(visibility) = webhook.visibility(tx)? {
-        let matching: Vec<_> = log
-            .iter()
-            .filter(|notification| webhook.should_receive(&visibility, notification))
-            .collect();
-        let skipped = matching.len().saturating_sub(DELIVERIES);
-        for (index, notification) in matching.into_iter().skip(skipped).enumerate() {
+        log.retain(|notification| webhook.should_receive(&visibility, notification));
+        let skipped = log.len().saturating_sub(DELIVERIES);
+        for (index, notification) in log.iter().skip(skipped).enumerate() {
             record_delivery(tx, &webhook, notification, index)?;
         }
     }
@@ -57,47 +51,35 @@ fn record_delivery(
     let at = tx.now().minus(DELIVERY_INTERVAL * age);
     let later = |seconds| at.plus(Duration::from_secs(seconds));
     let millis = 80 + i64::try_from(index * 37 % 190).unwrap_or(0);
+    let failure = Some("unsuccessful_status");
     let attempts = match index % 16 {
         6 => vec![
             attempt(at, 15_000, None, Some("timeout"), None),
-            attempt(
-                later(21),
-                millis,
-                Some(503),
-                Some("unsuccessful_status"),
-                Some("Back in a minute."),
-            ),
+            attempt(later(21), millis, Some(503), failure, Some("Back in a minute.")),
             attempt(later(340), millis, Some(200), None, Some("ok")),
         ],
         11 => {
             let response = r#"{"error":"This team is not shown on the website."}"#;
-            vec![attempt(at, millis, Some(422), Some("unsuccessful_status"), Some(response))]
+            vec![attempt(at, millis, Some(422), failure, Some(response))]
         }
         _ => vec![attempt(at, millis, Some(200), None, Some("ok"))],
     };
     let failed = attempts.iter().filter(|attempt| attempt.error.is_some()).count();
     let succeeded = failed < attempts.len();
     let counts = (i64::from(succeeded), i64::try_from(failed).unwrap_or(0));
+    let tries = i64::try_from(attempts.len()).unwrap_or(1);
     outcome::add_hourly_counts(tx, at, &[(webhook.id, counts)])?;
-    let finished_at = attempts
-        .last()
-        .map(|last| last.at.plus(Duration::from_millis(last.duration_ms.unsigned_abs())));
+    let finished_at = attempts.last().map(Attempt::ended_at);
     let delivery = Delivery {
-        id: delivery_id(webhook.id, notification.id, notification.sequence),
-        account_id: tx.account(),
-        webhook_id: webhook.id,
-        sequence: Some(notification.sequence),
-        notification_id: notification.id,
-        kind: notification.kind.clone(),
-        body: None,
         status: if succeeded { Status::Succeeded } else { Status::Failed },
-        tries: i64::try_from(attempts.len()).unwrap_or(1),
+        tries,
         finished_at,
         updated_at: finished_at.unwrap_or(at),
-        version: i64::try_from(attempts.len()).unwrap_or(1),
+        version: tries,
         attempts: Attempts(attempts),
         next_attempt_at: None,
         created_at: at,
+        ..Delivery::of_notification(tx, webhook.id, notification)
     };
     tx.execute(Delivery::INSERT, &delivery.bind())?;
     Ok(())

@@ -9,12 +9,13 @@ use super::access::{self, Manager};
 use super::address;
 use super::api::webhooks;
 use super::signature::Secret;
+use super::summary;
 use super::visibility::EventVisibility;
 use super::webhook::{Ordering, PreviousSecrets, SLOTS, Status, Webhook};
 use crate::accounts::api_key::validate_team_ids;
 use crate::address_policy::AddressPolicy;
 use crate::config::BaseUrl;
-use crate::notification_kinds;
+use crate::notification_kinds::{self, Kind};
 use crate::prelude::*;
 use crate::rights::SpaceSeparated;
 use crate::secrets::SealKey;
@@ -123,16 +124,12 @@ fn validate_teams(
     context: &EditContext,
     teams: Option<Vec<TeamId>>,
 ) -> Result<Option<SpaceSeparated<TeamId>>> {
-    let faults: Vec<_> = teams
-        .iter()
-        .flatten()
-        .enumerate()
-        .filter(|(_, team)| context.access.check(**team).is_err())
-        .map(|(index, team)| {
-            let detail = message!("There is no team {team}.", team);
-            Fault::new(format!("/team_ids/{index}"), "not_found", detail)
-        })
-        .collect();
+    let hidden = |(_, team): &(usize, &TeamId)| context.access.check(**team).is_err();
+    let fault = |(index, team)| {
+        let detail = message!("There is no team {team}.", team);
+        Fault::new(format!("/team_ids/{index}"), "not_found", detail)
+    };
+    let faults: Vec<_> = teams.iter().flatten().enumerate().filter(hidden).map(fault).collect();
     if !faults.is_empty() {
         return Err(Error::invalid(faults));
     }
@@ -150,9 +147,7 @@ fn all_valid<A, B, C>(a: Result<A>, b: Result<B>, c: Result<C>) -> Result<(A, B,
 
 /// Creates a webhook. It receives notifications from now on. Returns the secret, which is shown only once.
 pub fn create(tx: &Tx<'_>, context: &EditContext, new: NewWebhook) -> Result<(Webhook, Secret)> {
-    let (count,): (i64,) =
-        tx.one("select count(*) from webhook where account_id = :account", bind! {})?;
-    if count >= MAX_WEBHOOKS {
+    if summary::count_webhooks(tx)? >= MAX_WEBHOOKS {
         let detail = message!(
             "An account can have at most {max} webhooks. Delete one that you no longer need.",
             max = MAX_WEBHOOKS
@@ -165,7 +160,6 @@ pub fn create(tx: &Tx<'_>, context: &EditContext, new: NewWebhook) -> Result<(We
         validate_teams(tx, context, new.team_ids),
     )?;
     let secret = Secret::generate(tx.rng());
-    let position = signals::sequence(tx)?;
     let id: WebhookId = tx.new_id();
     let webhook = Webhook {
         id,
@@ -184,7 +178,7 @@ pub fn create(tx: &Tx<'_>, context: &EditContext, new: NewWebhook) -> Result<(We
         creator: tx.actor().to_owned(),
         creator_app: context.app.clone(),
         slot: i64::try_from(tx.rng().below(SLOTS as u64)).unwrap_or(0),
-        position,
+        position: signals::sequence(tx)?,
         replay_after: None,
         replay_until: None,
         replay_missed: false,
@@ -197,11 +191,8 @@ pub fn create(tx: &Tx<'_>, context: &EditContext, new: NewWebhook) -> Result<(We
         version: 1,
     };
     tx.execute(Webhook::INSERT, &webhook.bind())?;
-    tx.audit(
-        "webhook.created",
-        &id.to_string(),
-        &json!({ "url": webhook.url, "events": webhook.events }),
-    )?;
+    let details = json!({ "url": webhook.url, "events": webhook.events });
+    tx.audit("webhook.created", &id.to_string(), &details)?;
     Ok((webhook, secret))
 }
 
@@ -295,10 +286,8 @@ pub fn delete(
     let before = expected.check(access::find_managed(tx, manager, id))?;
     // The webhook first: a worker that is about to record deliveries has either done so before, or finds no webhook.
     tx.execute("delete from webhook where account_id = :account and id = :id", bind! { id })?;
-    tx.execute(
-        "delete from delivery where account_id = :account and webhook_id = :id",
-        bind! { id },
-    )?;
+    let deliveries = "delete from delivery where account_id = :account and webhook_id = :id";
+    tx.execute(deliveries, bind! { id })?;
     tx.audit("webhook.deleted", &id.to_string(), &json!({ "url": before.url }))?;
     Ok(before)
 }
@@ -326,11 +315,11 @@ fn validate_events(
 ) -> Result<Vec<String>> {
     let visibility = EventVisibility::of_creator(db, db.actor(), context.app.as_deref())?;
     let can_see = |pattern: &str| {
-        let mut matching = notification_kinds::all_kinds()
-            .filter(|kind| notification_kinds::pattern_matches(pattern, kind.name));
-        visibility
-            .as_ref()
-            .is_some_and(|visibility| matching.any(|kind| visibility.can_see_kind(kind.name)))
+        visibility.as_ref().is_some_and(|visibility| {
+            notification_kinds::all_kinds().any(|Kind { name, .. }| {
+                notification_kinds::pattern_matches(pattern, name) && visibility.can_see_kind(name)
+            })
+        })
     };
     let mut faults = Vec::new();
     let mut unique: Vec<String> = Vec::new();
@@ -363,12 +352,7 @@ pub(super) fn validate_takeover(
     let events = validate_events(db, context, events)?;
     let Some(theirs) = before.creator_visibility(db)? else { return Ok(events) };
     let own = EventVisibility::of_creator(db, db.actor(), context.app.as_deref())?;
-    let is_hidden = |kind: &str| own.as_ref().is_none_or(|own| !own.can_see_kind(kind));
-    let hidden = notification_kinds::all_kinds().map(|kind| kind.name).find(|kind| {
-        events.iter().any(|pattern| notification_kinds::pattern_matches(pattern, kind))
-            && theirs.can_see_kind(kind)
-            && is_hidden(kind)
-    });
+    let hidden = theirs.find_hidden_from(own.as_ref(), &events);
     let Some(kind) = hidden else { return Ok(events) };
     let detail = message!(
         "This webhook receives {kind} notifications, which you are not allowed to read.",

@@ -6,7 +6,7 @@ use super::access::{self, Manager};
 use super::delivery::{Delivery, Status as DeliveryStatus};
 use super::notifications::api::read_types;
 use super::webhook::{Status, Webhook};
-use crate::notification_kinds::{self, Kind};
+use crate::notification_kinds;
 use crate::paging::page_sql;
 use crate::prelude::*;
 
@@ -25,9 +25,8 @@ pub fn webhooks(
     filter: &WebhookFilter,
     page: &Page<WebhookId>,
 ) -> Result<Vec<Webhook>> {
-    let (status, maker, limit) =
-        (filter.status, access::required_creator(db, access), page.fetch_limit());
-    let after = page.after(WebhookId::MIN, WebhookId::MAX);
+    let (status, maker) = (filter.status, access::required_creator(db, access));
+    let (after, limit) = page.bounds();
     let text = page_sql!(page, Webhook::SELECT, WEBHOOK_FILTER);
     Ok(db.all(text, bind! { status, maker, after, limit })?)
 }
@@ -59,14 +58,8 @@ pub fn deliveries(
     access::find_managed(db, manager, webhook_id)?;
     let status = filter.status;
     let any_kind = filter.patterns.is_empty();
-    let is_listed = |kind: &&Kind| {
-        filter
-            .patterns
-            .iter()
-            .any(|pattern| notification_kinds::pattern_matches(pattern, kind.name))
-    };
-    let kinds: Vec<_> =
-        notification_kinds::all_kinds().filter(is_listed).map(|kind| kind.name).collect();
+    let mut kinds: Vec<_> = notification_kinds::all_kinds().map(|kind| kind.name).collect();
+    kinds.retain(|kind| notification_kinds::any_pattern_matches(&filter.patterns, kind));
     let (after, limit) = page.bounds();
     // Only few deliveries fail, so failed ones have their own partial index.
     let text = match status {

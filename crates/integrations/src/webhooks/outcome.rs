@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use kit::Rng;
 
-use super::delivery::{Attempt, Attempts, Delivery, Status, delivery_id};
+use super::delivery::{self, Attempt, Attempts, Delivery, Status, delivery_id};
 use super::health::{Health, with_jitter};
 use super::webhook::Reason;
 use crate::accounts::usage::truncate_to_hour;
@@ -69,17 +69,12 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// When the attempt ended.
-    pub fn ended_at(&self) -> Timestamp {
-        self.attempt.at.plus(Duration::from_millis(self.attempt.duration_ms.unsigned_abs()))
-    }
-
     /// Updates the receiver's health.
     pub fn update_health(&self, health: &mut Health, rng: &Rng) {
         match self.verdict {
-            AttemptVerdict::Accepted => health.record_success(self.ended_at()),
+            AttemptVerdict::Accepted => health.record_success(self.attempt.ended_at()),
             AttemptVerdict::Retry(retry_after) => {
-                health.record_failure(self.ended_at(), retry_after, rng);
+                health.record_failure(self.attempt.ended_at(), retry_after, rng);
             }
             AttemptVerdict::UrlChanged | AttemptVerdict::Abort | AttemptVerdict::Gone => {}
         }
@@ -161,11 +156,8 @@ fn mark_changed_urls<'a>(tx: &Tx<'_>, reports: &'a [Report]) -> Result<Cow<'a, [
         return Ok(Cow::Borrowed(reports));
     }
     lock_webhooks(tx, &ids)?;
-    let urls: Vec<(WebhookId, String)> = tx.all(
-        "select id, url from webhook where account_id = :account and id in (:ids)",
-        bind! { ids },
-    )?;
-    let urls: HashMap<_, _> = urls.into_iter().collect();
+    let text = "select id, url from webhook where account_id = :account and id in (:ids)";
+    let urls: HashMap<WebhookId, String> = tx.all(text, bind! { ids })?.into_iter().collect();
     let mut reports = reports.to_vec();
     for report in &mut reports {
         let Some(url) = urls.get(&report.webhook_id) else { continue };
@@ -193,13 +185,10 @@ impl Report {
 
     /// How many attempts succeeded and how many failed.
     fn count_attempts(&self) -> (i64, i64) {
-        let count = |accepted: bool| {
-            let verdicts = self.outcomes.iter().map(|outcome| outcome.verdict);
-            verdicts
-                .map(|verdict| i64::from((verdict == AttemptVerdict::Accepted) == accepted))
-                .sum()
-        };
-        (count(true), count(false))
+        let is_accepted = |outcome: &&Outcome| outcome.verdict == AttemptVerdict::Accepted;
+        let accepted = self.outcomes.iter().filter(is_accepted).count();
+        let count = |attempts: usize| i64::try_from(attempts).unwrap_or(i64::MAX);
+        (count(accepted), count(self.outcomes.len() - accepted))
     }
 
     /// Why the webhook is to be turned off, if it is.
@@ -230,7 +219,15 @@ fn update_webhooks(tx: &Tx<'_>, reports: &[Report]) -> Result<Vec<Option<Health>
     }
     let mut advanced = HashSet::new();
     for (position, ids) in by_position {
-        if advance_healthy(tx, &ids, position)? {
+        // Receivers that were healthy and still are: in most cases the position is all there is to store.
+        let updated = tx.execute(
+            "update webhook set
+                 position = case when position < :position then :position else position end
+             where account_id = :account and id in (:ids)
+               and failures = 0 and failing_since is null and paused_until is null",
+            bind! { ids: ids.clone(), position },
+        )?;
+        if updated == ids.len() as u64 {
             advanced.extend(ids);
         }
     }
@@ -241,6 +238,9 @@ fn update_webhooks(tx: &Tx<'_>, reports: &[Report]) -> Result<Vec<Option<Health>
     reports.iter().map(health).collect()
 }
 
+/// Stores the position of a webhook and the health of its receiver. The position never goes back: somebody may have
+/// turned the webhook off and on again without a replay meanwhile. `failing_since` is visible in the API, so when it is
+/// set or cleared, the version rises.
 fn update_webhook(tx: &Tx<'_>, report: &Report) -> Result<Option<Health>> {
     let id = report.webhook_id;
     if lock_webhooks(tx, &[id])? == 0 {
@@ -255,20 +255,19 @@ fn update_webhook(tx: &Tx<'_>, report: &Report) -> Result<Option<Health>> {
     for outcome in &report.outcomes {
         outcome.update_health(&mut health, tx.rng());
     }
-    Ok(save_health(tx, id, &before, &health, report.position)?.then_some(health))
-}
-
-/// Stores the new position of webhooks whose receivers were healthy and still are. In most cases that is all there is
-/// to store. Returns whether all of them were healthy.
-fn advance_healthy(tx: &Tx<'_>, ids: &[WebhookId], position: i64) -> Result<bool> {
+    let became_visible = before.failing_since.is_some() != health.failing_since.is_some();
+    let Health { failures, failing_since, paused_until, recovered_at } = health;
     let updated = tx.execute(
         "update webhook set
-             position = case when position < :position then :position else position end
-         where account_id = :account and id in (:ids)
-           and failures = 0 and failing_since is null and paused_until is null",
-        bind! { ids: ids.to_vec(), position },
+             position = case when position < :position then :position else position end,
+             failures = :failures, failing_since = :failing_since,
+             paused_until = :paused_until, recovered_at = :recovered_at,
+             version = version + :seen
+         where account_id = :account and id = :id",
+        bind! { id, position: report.position, failures, failing_since, paused_until, recovered_at,
+        seen: i64::from(became_visible) },
     )?;
-    Ok(updated == ids.len() as u64)
+    Ok((updated > 0).then_some(health))
 }
 
 /// Adds attempts to their deliveries. Returns the new deliveries, which are not inserted yet.
@@ -287,8 +286,8 @@ fn apply_outcomes(
             new_deliveries.push(with_attempt(new, &outcome, policy, tx.rng()));
             continue;
         };
-        let before = match super::delivery::find_for_webhook(tx, webhook_id, id) {
-            Err(error) if error.code == crate::error::Code::NotFound => continue,
+        let before = match delivery::find_for_webhook(tx, webhook_id, id) {
+            Err(error) if error.code == Code::NotFound => continue,
             result => result?,
         };
         update(tx, &with_attempt(before, &outcome, policy, tx.rng()))?;
@@ -317,9 +316,9 @@ fn defer_running(
     let mut new_deliveries = Vec::new();
     for RunningAttempt { delivery: id, message, since, presumed_lost_at: given_up_at } in running {
         if message.delivery.is_none() {
-            let (next_attempt_at, version) = (Some(*given_up_at), 1);
             let new = new_delivery(tx, webhook_id, message, *since);
-            new_deliveries.push(Delivery { next_attempt_at, version, ..new });
+            let next_attempt_at = Some(*given_up_at);
+            new_deliveries.push(Delivery { next_attempt_at, version: 1, ..new });
             continue;
         }
         tx.execute_deferred(
@@ -338,23 +337,10 @@ fn new_delivery(
     message: &OutgoingMessage,
     created_at: Timestamp,
 ) -> Delivery {
-    Delivery {
-        id: message.delivery_for(webhook_id),
-        account_id: tx.account(),
-        webhook_id,
-        sequence: message.sequence,
-        notification_id: message.notification_id,
-        kind: message.kind.to_string(),
-        body: None,
-        status: Status::Pending,
-        tries: 0,
-        attempts: Attempts::default(),
-        next_attempt_at: None,
-        created_at,
-        finished_at: None,
-        updated_at: created_at,
-        version: 0,
-    }
+    let (id, notification) =
+        (message.delivery_for(webhook_id), (message.notification_id, message.sequence));
+    let due = Delivery::new(tx, webhook_id, id, notification, &message.kind);
+    Delivery { next_attempt_at: None, created_at, updated_at: created_at, version: 0, ..due }
 }
 
 /// The current bodies in the log of the notifications that have a response excerpt, by sequence number.
@@ -401,7 +387,7 @@ fn with_attempt(
     if attempts.len() > MAX_STORED_ATTEMPTS {
         attempts.remove(0);
     }
-    let ended_at = outcome.ended_at();
+    let ended_at = outcome.attempt.ended_at();
     (delivery.status, delivery.next_attempt_at) = match (outcome.verdict, delay) {
         (AttemptVerdict::Accepted, _) => (Status::Succeeded, None),
         // Another node may have delivered it while this attempt was in flight, or the webhook was enabled without a
@@ -454,15 +440,14 @@ pub fn add_hourly_counts(
 ) -> Result<()> {
     let (account_id, hour) = (tx.account(), truncate_to_hour(at));
     let non_zero = counts.iter().filter(|(_, (succeeded, failed))| succeeded + failed > 0);
-    let hours: Vec<_> = non_zero
-        .map(|&(webhook_id, (succeeded, failed))| HourlyCount {
-            account_id,
-            webhook_id,
-            hour,
-            succeeded,
-            failed,
-        })
-        .collect();
+    let hourly_count = |&(webhook_id, (succeeded, failed))| HourlyCount {
+        account_id,
+        webhook_id,
+        hour,
+        succeeded,
+        failed,
+    };
+    let hours: Vec<_> = non_zero.map(hourly_count).collect();
     let rows: Vec<_> = hours.iter().map(HourlyCount::bind).collect();
     let add = sql!(
         HourlyCount::INSERT,
@@ -471,28 +456,4 @@ pub fn add_hourly_counts(
              failed = webhook_hour.failed + excluded.failed"
     );
     Ok(tx.execute_deferred_all(add, &rows)?)
-}
-
-/// Stores the position of a webhook and the health of its receiver. The position never goes back: somebody may have
-/// turned the webhook off and on again without a replay meanwhile. `failing_since` is visible in the API, so when it is
-/// set or cleared, the version rises. Returns whether the webhook exists.
-fn save_health(
-    tx: &Tx<'_>,
-    id: WebhookId,
-    before: &Health,
-    health: &Health,
-    position: i64,
-) -> Result<bool> {
-    let is_visible = before.failing_since.is_some() != health.failing_since.is_some();
-    let Health { failures, failing_since, paused_until, recovered_at } = *health;
-    let updated = tx.execute(
-        "update webhook set
-             position = case when position < :position then :position else position end,
-             failures = :failures, failing_since = :failing_since,
-             paused_until = :paused_until, recovered_at = :recovered_at,
-             version = version + :seen
-         where account_id = :account and id = :id",
-        bind! { id, position, failures, failing_since, paused_until, recovered_at, seen: i64::from(is_visible) },
-    )?;
-    Ok(updated > 0)
 }

@@ -1,9 +1,9 @@
 //! Replays: a part of the log is sent to a webhook again, a few notifications at a time.
 
-use super::delivery::{Attempts, Delivery, Status, delivery_id};
+use super::delivery::Delivery;
 use super::webhook::{self, Webhook};
 use crate::prelude::*;
-use crate::signals;
+use crate::signals::{self, Notification};
 
 /// How many notifications of the log are read in one step.
 const BATCH_SIZE: i64 = 200;
@@ -44,29 +44,9 @@ pub fn step(tx: &Tx<'_>, id: WebhookId) -> Result<bool> {
 
 /// Queues one notification for delivery to a webhook, whether or not it was sent before. With `replay_missed`, successful
 /// deliveries are skipped.
-fn queue_delivery(
-    tx: &Tx<'_>,
-    webhook: &Webhook,
-    notification: &signals::Notification,
-) -> Result<()> {
+fn queue_delivery(tx: &Tx<'_>, webhook: &Webhook, notification: &Notification) -> Result<()> {
     let (webhook_id, missed) = (webhook.id, webhook.replay_missed);
-    let delivery = Delivery {
-        id: delivery_id(webhook_id, notification.id, notification.sequence),
-        account_id: tx.account(),
-        webhook_id,
-        sequence: Some(notification.sequence),
-        notification_id: notification.id,
-        kind: notification.kind.clone(),
-        body: None,
-        status: Status::Pending,
-        tries: 0,
-        attempts: Attempts::default(),
-        next_attempt_at: Some(tx.now()),
-        created_at: tx.now(),
-        finished_at: None,
-        updated_at: tx.now(),
-        version: 1,
-    };
+    let delivery = Delivery::of_notification(tx, webhook_id, notification);
     let insert = sql!(Delivery::INSERT, " on conflict do nothing");
     if tx.execute(insert, &delivery.bind())? == 0 {
         tx.execute_deferred(

@@ -1,6 +1,5 @@
 //! Summaries for the pages: the attempts of the last 24 hours, undelivered notifications, and what was missed.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use kit::text;
@@ -11,8 +10,7 @@ use super::visibility::EventVisibility;
 use super::webhook::Webhook;
 use crate::accounts::usage::{HOUR, truncate_to_hour};
 use crate::prelude::*;
-use crate::rights::SpaceSeparated;
-use crate::signals;
+use crate::signals::{self, Notification};
 
 /// How many hours a summary covers.
 pub const HOURS: u32 = 24;
@@ -23,12 +21,14 @@ pub const BACKLOG_THRESHOLD: i64 = 5_000;
 /// A webhook that has failed for this long counts as failing.
 const FAILING_THRESHOLD: Duration = Duration::from_secs(3600);
 
-/// The successful and failed attempts of one hour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hour {
-    pub hour: Timestamp,
-    pub succeeded: i64,
-    pub failed: i64,
+row! {
+    /// The successful and failed attempts of one hour.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Hour {
+        pub hour: Timestamp,
+        pub succeeded: i64,
+        pub failed: i64,
+    }
 }
 
 /// The last 24 hours of a webhook, oldest first.
@@ -36,13 +36,6 @@ pub struct Hour {
 pub struct Last24Hours(pub Vec<Hour>);
 
 impl Last24Hours {
-    /// The 24 hours up to now, without attempts.
-    fn empty(now: Timestamp) -> Self {
-        let last = truncate_to_hour(now);
-        let hours = (0..HOURS).rev().map(|back| last.minus(HOUR * back));
-        Self(hours.map(|hour| Hour { hour, succeeded: 0, failed: 0 }).collect())
-    }
-
     pub fn succeeded(&self) -> i64 {
         self.0.iter().map(|hour| hour.succeeded).sum()
     }
@@ -52,52 +45,28 @@ impl Last24Hours {
     }
 }
 
-row! {
-    #[derive(Debug)]
-    struct HourRow {
-        webhook_id: WebhookId,
-        hour: Timestamp,
-        succeeded: i64,
-        failed: i64,
-    }
-}
-
-/// The last 24 hours of each of these webhooks.
-pub fn days(db: &Reader<'_>, ids: &[WebhookId]) -> Result<HashMap<WebhookId, Last24Hours>> {
-    let mut days: HashMap<_, _> =
-        ids.iter().map(|id| (*id, Last24Hours::empty(db.now()))).collect();
-    if ids.is_empty() {
-        return Ok(days);
-    }
-    let first = truncate_to_hour(db.now()).minus(HOUR * (HOURS - 1));
-    let rows: Vec<HourRow> = db.all(
-        "select webhook_id, hour, succeeded, failed from webhook_hour
-         where account_id = :account and webhook_id in (:ids) and hour >= :first",
-        bind! { ids: ids.to_vec(), first },
-    )?;
-    for HourRow { webhook_id, hour, succeeded, failed } in rows {
-        let day = days.get_mut(&webhook_id).map(|Last24Hours(hours)| hours);
-        let entry = day.and_then(|hours| hours.iter_mut().find(|entry| entry.hour == hour));
-        if let Some(entry) = entry {
-            *entry = Hour { hour, succeeded, failed };
-        }
-    }
-    Ok(days)
-}
-
-/// The last 24 hours of one webhook.
+/// The last 24 hours of a webhook. Only hours with attempts are stored.
 pub fn day(db: &Reader<'_>, id: WebhookId) -> Result<Last24Hours> {
-    Ok(days(db, &[id])?.remove(&id).unwrap_or_else(|| Last24Hours::empty(db.now())))
+    let last = truncate_to_hour(db.now());
+    let stored: Vec<Hour> = db.all(
+        "select hour, succeeded, failed from webhook_hour
+         where account_id = :account and webhook_id = :id and hour >= :first",
+        bind! { id, first: last.minus(HOUR * (HOURS - 1)) },
+    )?;
+    let hours = (0..HOURS).rev().map(|back| last.minus(HOUR * back));
+    let count = |hour| {
+        let known = stored.iter().copied().find(|known| known.hour == hour);
+        known.unwrap_or(Hour { hour, succeeded: 0, failed: 0 })
+    };
+    Ok(Last24Hours(hours.map(count).collect()))
 }
 
 /// When the newest delivery of a webhook was created.
 pub fn last_delivery_at(db: &Reader<'_>, webhook_id: WebhookId) -> Result<Option<Timestamp>> {
-    let newest: Option<(Timestamp,)> = db.optional(
-        "select created_at from delivery
-         where account_id = :account and webhook_id = :webhook_id order by id desc limit 1",
-        bind! { webhook_id },
-    )?;
-    Ok(newest.map(|(at,)| at))
+    let text = "
+        select created_at from delivery
+        where account_id = :account and webhook_id = :webhook_id order by id desc limit 1";
+    Ok(db.optional::<(Timestamp,)>(text, bind! { webhook_id })?.map(|(at,)| at))
 }
 
 /// The deliveries of a webhook that have not succeeded.
@@ -130,17 +99,13 @@ pub fn count_undelivered(db: &Reader<'_>, webhook_id: WebhookId) -> Result<Undel
 /// was turned off, and undelivered ones from before. Only a limited part of the log is read; also returns whether there
 /// may be more.
 pub fn count_missed(db: &Reader<'_>, webhook: &Webhook) -> Result<(i64, bool)> {
-    let teams = webhook.team_ids.as_ref().map(|SpaceSeparated(teams)| teams.as_slice());
-    let visibility =
-        EventVisibility::of_creator(db, db.actor(), None)?.map(|all| all.limited_to(teams));
+    let visibility = EventVisibility::of_creator(db, db.actor(), None)?;
+    let visibility = visibility.map(|all| webhook.limit_to_teams(all));
     let notifications = signals::notifications(db, webhook.position, MAX_COUNTED)?;
-    let count_new = |visibility: &EventVisibility| {
-        notifications
-            .iter()
-            .filter(|notification| webhook.should_receive(visibility, notification))
-            .count()
+    let is_new = |notification: &&Notification| {
+        visibility.as_ref().is_some_and(|seen| webhook.should_receive(seen, notification))
     };
-    let new = visibility.as_ref().map_or(0, count_new);
+    let new = notifications.iter().filter(is_new).count();
     // The same deliveries that enabling with a replay sends again: no pings, and none that failed before that time.
     let (undelivered,): (i64,) = db.one(
         "select count(*) from delivery
@@ -194,8 +159,8 @@ pub fn deliveries(
     filter: &DeliverySearch,
     page: &Page<DeliveryId>,
 ) -> Result<Vec<Delivery>> {
-    let after = page.after(DeliveryId::MIN, DeliveryId::MAX);
-    let (status, limit) = (filter.status, page.fetch_limit());
+    let status = filter.status;
+    let (after, limit) = (page.after(DeliveryId::MIN, DeliveryId::MAX), page.fetch_limit());
     Ok(match &filter.search {
         Search::All => db.all(
             sql!(SELECT_DELIVERIES, NEWEST_FIRST),
@@ -238,28 +203,33 @@ pub struct WebhookAlerts {
 
 /// Finds the webhooks of the account that need attention.
 pub fn find_alerts(db: &Reader<'_>) -> Result<WebhookAlerts> {
-    let (all,) = db.one("select count(*) from webhook where account_id = :account", bind! {})?;
-    let (failed,) = db.one(
-        "select count(*) from delivery where account_id = :account and status = 'failed'",
-        bind! {},
-    )?;
-    let turned_off: Vec<(WebhookId,)> = db.all(
-        "select id from webhook
-         where account_id = :account and status = 'disabled' and disabled_reason <> 'manual'",
-        bind! {},
-    )?;
-    let failing: Vec<(WebhookId,)> = db.all(
-        "select id from webhook
-         where account_id = :account and status = 'enabled' and failing_since is not null",
-        bind! {},
-    )?;
-    let ids = |rows: Vec<(WebhookId,)>| rows.into_iter().map(|(id,)| id).collect();
-    Ok(WebhookAlerts { all, turned_off: ids(turned_off), failing: ids(failing), failed })
+    let failed = "select count(*) from delivery where account_id = :account and status = 'failed'";
+    let turned_off = "
+        select id from webhook
+        where account_id = :account and status = 'disabled' and disabled_reason <> 'manual'";
+    let failing = "
+        select id from webhook
+        where account_id = :account and status = 'enabled' and failing_since is not null";
+    let ids = |text| -> Result<Vec<WebhookId>> {
+        Ok(db.all(text, bind! {})?.into_iter().map(|(id,)| id).collect())
+    };
+    Ok(WebhookAlerts {
+        all: count_webhooks(db)?,
+        turned_off: ids(turned_off)?,
+        failing: ids(failing)?,
+        failed: db.one::<(i64,)>(failed, bind! {})?.0,
+    })
+}
+
+/// How many webhooks the account has.
+pub(super) fn count_webhooks(db: &Reader<'_>) -> Result<i64> {
+    let text = "select count(*) from webhook where account_id = :account";
+    Ok(db.one::<(i64,)>(text, bind! {})?.0)
 }
 
 /// How many webhooks of all accounts are far behind their log, and how many have been failing for a long time.
 pub fn backlog(db: &Reader<'_>) -> Result<(i64, i64)> {
-    let (far_behind,): (i64,) = db.one(
+    let (far_behind,) = db.one(
         "select count(*) from webhook w join journal j on j.account_id = w.account_id
          where w.status = 'enabled' and w.slot >= 0 and j.sequence - w.position > :far
          /* any account */",

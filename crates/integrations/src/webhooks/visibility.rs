@@ -73,6 +73,20 @@ impl EventVisibility {
         kind.is_some_and(|kind| kind.scope.is_none_or(|scope| self.scopes.contains(scope)))
     }
 
+    /// The first kind that matches these patterns and that this caller can see, but the other one cannot.
+    pub fn find_hidden_from(
+        &self,
+        other: Option<&Self>,
+        patterns: &[String],
+    ) -> Option<&'static str> {
+        let mut kinds = notification_kinds::all_kinds().map(|kind| kind.name);
+        kinds.find(|kind| {
+            notification_kinds::any_pattern_matches(patterns, kind)
+                && self.can_see_kind(kind)
+                && other.is_none_or(|other| !other.can_see_kind(kind))
+        })
+    }
+
     /// Whether the caller can see this notification.
     pub fn can_see(&self, kind: &str, body: &str) -> bool {
         let is_about =
@@ -93,8 +107,7 @@ fn of_key(db: &Reader<'_>, id: KeyId) -> Result<Option<EventVisibility>> {
 fn of_user(db: &Reader<'_>, id: UserId, app: Option<AppId>) -> Result<Option<EventVisibility>> {
     // The user may have been deleted after leaving the account, so the role is checked first.
     let Some(role) = user::role_of(db, id)?.map(AccessLevel::from) else { return Ok(None) };
-    let enabled = user::find(db, id)?.disabled_at.is_none();
-    if !enabled || role < AccessLevel::Admin {
+    if user::find(db, id)?.disabled_at.is_some() || role < AccessLevel::Admin {
         return Ok(None);
     }
     let scopes = match app {
@@ -110,10 +123,10 @@ fn of_user(db: &Reader<'_>, id: UserId, app: Option<AppId>) -> Result<Option<Eve
 /// The scopes that a user grants to an app now.
 fn granted_scopes(db: &Reader<'_>, user: UserId, app: AppId) -> Result<Option<Scopes>> {
     let granted: Option<(Scopes,)> = db.optional(
-        "select scopes from oauth_grant
-         where account_id = :account and app_id = :app and user_id = :user
-           and revoked_at is null and expires_at > :now
-         order by created_at desc limit 1",
+        sql!(
+            SELECT_GRANTS,
+            " and revoked_at is null and expires_at > :now order by created_at desc limit 1"
+        ),
         bind! { app, user },
     )?;
     Ok(granted.map(|(scopes,)| scopes))
@@ -121,14 +134,13 @@ fn granted_scopes(db: &Reader<'_>, user: UserId, app: AppId) -> Result<Option<Sc
 
 /// All scopes that a user has ever granted to an app.
 fn all_granted_scopes(db: &Reader<'_>, user: UserId, app: AppId) -> Result<Scopes> {
-    let granted: Vec<(Scopes,)> = db.all(
-        "select scopes from oauth_grant
-         where account_id = :account and app_id = :app and user_id = :user",
-        bind! { app, user },
-    )?;
-    let names = granted.iter().flat_map(|(scopes,)| scopes.names());
-    Ok(Scopes::of(names))
+    let granted: Vec<(Scopes,)> = db.all(SELECT_GRANTS, bind! { app, user })?;
+    Ok(Scopes::of(granted.iter().flat_map(|(scopes,)| scopes.names())))
 }
+
+const SELECT_GRANTS: &str = "
+    select scopes from oauth_grant
+    where account_id = :account and app_id = :app and user_id = :user";
 
 /// The team that a notification is about, if it is about one.
 fn team_of(kind: &str, body: &str) -> Option<TeamId> {

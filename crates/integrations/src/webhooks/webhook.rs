@@ -176,11 +176,9 @@ impl Webhook {
         visibility: &EventVisibility,
         notification: &Notification,
     ) -> bool {
-        let SpaceSeparated(patterns) = &self.events;
-        patterns
-            .iter()
-            .any(|pattern| notification_kinds::pattern_matches(pattern, &notification.kind))
-            && visibility.can_see(&notification.kind, &notification.body)
+        let Notification { kind, body, .. } = notification;
+        notification_kinds::any_pattern_matches(&self.events.0, kind)
+            && visibility.can_see(kind, body)
     }
 
     /// What its creator can see of the webhook's teams; `None` if they can no longer have webhooks.

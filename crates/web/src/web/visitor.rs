@@ -163,6 +163,29 @@ impl Guest {
     pub fn scope(&self, job: &'static str) -> Scope {
         Scope::system(job).for_request(self.context.id())
     }
+
+    /// The database scope for a job in this account, which may not be the one whose pages are shown.
+    pub fn scope_in(&self, account: AccountId, actor: impl ToString) -> Scope {
+        Scope::account(account, actor.to_string()).for_request(self.context.id())
+    }
+
+    /// Reads outside of any account.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        job: &'static str,
+        work: impl FnOnce(&Reader<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.app.db.read(self.scope(job), work).await
+    }
+
+    /// Writes outside of any account.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        job: &'static str,
+        work: impl FnOnce(&Tx<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.app.db.write(self.scope(job), work).await
+    }
 }
 
 impl FromRequestParts<App> for Guest {
@@ -263,8 +286,7 @@ impl<N: Permission> Visitor<N> {
 
     /// The database scope: the current club, with the user as actor.
     pub fn scope(&self) -> Result<Scope> {
-        let scope = Scope::account(self.club()?, self.visit.user.to_string());
-        Ok(scope.for_request(self.guest.context.id()))
+        Ok(self.guest.scope_in(self.club()?, self.visit.user))
     }
 
     /// The teams the visitor may access with this permission, by the same rules as in the API.

@@ -2,15 +2,15 @@
 
 use super::join;
 use super::link::{self, NewLink};
-use crate::accounts::permissions::OwnAccount;
 use crate::accounts::session;
 use crate::accounts::user::{self, Role};
 use crate::joining::claim::{self, ClaimStatus, OpenClaim};
 use crate::joining::claim_list::{self, ClaimView};
-use crate::joining::invitation::{self, Relation};
+use crate::joining::invitation::{self, Invitation, Relation};
 use crate::joining::pending_invitations;
 use crate::prelude::*;
 use crate::roster::access;
+use crate::signin::pages::{Me, MyForm};
 use crate::web::page;
 use crate::web::prelude::*;
 use crate::web::row_page;
@@ -61,19 +61,15 @@ struct ClaimsPage {
     now: Timestamp,
 }
 
-async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
+async fn show(visitor: Me) -> PageResult {
     let user = visitor.visit.user;
     let read_own = move |db: &Reader<'_>| {
         let user = user::find(db, user)?;
+        let own_claims = claim::list_by_user(db, user.id)?;
         let confirmed = user.email_verified_at.is_some();
-        Ok::<_, Error>((
-            claim::list_by_user(db, user.id)?,
-            pending_invitations::list(db, &user)?,
-            confirmed,
-        ))
+        Ok((own_claims, pending_invitations::list(db, &user)?, confirmed))
     };
-    let (own, invitations, confirmed) =
-        visitor.app().db.read(visitor.guest.scope("own claims"), read_own).await?;
+    let (own_claims, invitations, confirmed) = visitor.guest.read("own claims", read_own).await?;
     let (mut open_claims, mut next, mut teams) = (Vec::new(), String::new(), Vec::new());
     if visitor.visit.club.is_some() {
         let query = row_page::ListRequest::from_visitor(&visitor, Order::Asc)?;
@@ -94,20 +90,17 @@ async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
         (open_claims, teams) = visitor.read(read).await?;
         next = rows.next;
     }
-    let now = visitor.app().clock.now();
-    let frame = visitor
-        .frame(t!("Invitations and requests"), Section::Joining)
-        .flash(visitor.guest.done_flash(&DONE));
+    let frame = visitor.frame(t!("Invitations and requests"), Section::Joining);
     let page = ClaimsPage {
         base: CLAIMS,
-        frame,
-        own_claims: own,
+        frame: frame.flash(visitor.guest.done_flash(&DONE)),
+        own_claims,
         invitations,
         confirmed,
         open_claims,
         next,
         teams,
-        now,
+        now: visitor.app().clock.now(),
     };
     Ok(page::html(StatusCode::OK, &page)?)
 }
@@ -115,13 +108,12 @@ async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
 /// Accepts a pending invitation of this visitor.
 async fn accept(
     PathParams(id): PathParams<InvitationId>,
-    posted: VisitorForm<OwnAccount>,
+    MyForm { visitor, .. }: MyForm,
 ) -> PageResult {
-    let visitor = &posted.visitor;
     let (user, session) = (visitor.visit.user, visitor.visit.session);
     let read = move |db: &Reader<'_>| pending_invitations::list(db, &user::find(db, user)?);
-    let pending = visitor.app().db.read(visitor.guest.scope("invitations"), read).await?;
-    let invitation = pending.into_iter().find(|one| one.id == id && one.team.is_none());
+    let mut pending = visitor.guest.read("invitations", read).await?.into_iter();
+    let invitation = pending.find(|one| one.id == id && one.team.is_none());
     let club = invitation.ok_or_else(invitation::link_expired)?.account_id;
     let can_confirm = visitor.app().direct_mailer.has_server();
     let work = move |tx: &Tx<'_>| {
@@ -129,8 +121,7 @@ async fn accept(
         session::switch_club(tx, session, club)?;
         Ok::<_, Error>(role)
     };
-    let scope = Scope::account(club, user.to_string()).for_request(visitor.guest.context.id());
-    match visitor.app().db.write(scope, work).await {
+    match visitor.app().db.write(visitor.guest.scope_in(club, user), work).await {
         Ok(role) => Ok(join::redirect_joined(role)),
         Err(error) if error.code == Code::InvalidState => {
             Ok(see_other(&format!("{CLAIMS}?done=address")))
@@ -141,36 +132,26 @@ async fn accept(
 
 async fn approve(
     PathParams(id): PathParams<ClaimId>,
-    posted: VisitorForm<OwnAccount>,
+    MyForm { visitor, .. }: MyForm,
 ) -> PageResult {
-    let (visitor, by) = (&posted.visitor, posted.visitor.visit.user);
-    visitor.write(move |tx: &Tx<'_>| claim::approve(tx, by, id)).await?;
+    let by = visitor.visit.user;
+    visitor.write(move |tx| claim::approve(tx, by, id)).await?;
     Ok(see_other(&format!("{CLAIMS}?done=approved")))
 }
 
-async fn refuse(
-    PathParams(id): PathParams<ClaimId>,
-    posted: VisitorForm<OwnAccount>,
-) -> PageResult {
-    let (visitor, by) = (&posted.visitor, posted.visitor.visit.user);
-    visitor.write(move |tx: &Tx<'_>| claim::refuse(tx, by, id)).await?;
+async fn refuse(PathParams(id): PathParams<ClaimId>, MyForm { visitor, .. }: MyForm) -> PageResult {
+    let by = visitor.visit.user;
+    visitor.write(move |tx| claim::refuse(tx, by, id)).await?;
     Ok(see_other(&format!("{CLAIMS}?done=refused")))
 }
 
 /// Creates a team's link in place of the previous one, and shows it once.
-async fn create_team_link(posted: VisitorForm<OwnAccount>) -> PageResult {
-    let VisitorForm { visitor, form } = posted;
+async fn create_team_link(MyForm { visitor, form }: MyForm) -> PageResult {
     let team: TeamId = form.text("team").parse().map_err(|_| Error::not_found())?;
     let by = visitor.visit.user;
     let create = move |tx: &Tx<'_>| invitation::create_team_link(tx, by, team);
-    let (invitation, token) = visitor.write(create).await?;
+    let (Invitation { expires_at, .. }, token) = visitor.write(create).await?;
     let frame = visitor.frame(t!("Team link"), Section::Joining);
-    let new = NewLink {
-        token: &token,
-        expires_at: invitation.expires_at,
-        email: None,
-        mailed: false,
-        back: CLAIMS,
-    };
+    let new = NewLink { token: &token, expires_at, email: None, mailed: false, back: CLAIMS };
     Ok(link::show(&visitor, frame, &new)?)
 }

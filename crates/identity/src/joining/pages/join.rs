@@ -43,8 +43,10 @@ pub(super) fn router() -> Router<App> {
 struct Step {
     invitation: InvitationLink,
     token: String,
-    /// The signature of a mailed link, as it was sent by the browser. See [`link::is_mailed_link`].
+    /// The signature of a mailed link, as it was sent by the browser.
     mail_signature: String,
+    /// Whether the link is from the invitation email. See [`link::is_mailed_link`].
+    is_mailed: bool,
     relation: Option<Relation>,
     /// Whether the user has just signed up.
     signed_up: bool,
@@ -56,13 +58,17 @@ impl Step {
         let parsed =
             Token::parse(TokenKind::Invitation, token).ok_or_else(invitation::link_expired)?;
         let read = move |db: &Reader<'_>| invitation::find_by_token(db, &parsed);
-        let invitation = guest.app.db.read(guest.scope("invitation"), read).await?;
+        let invitation = guest.read("invitation", read).await?;
         let invitation = invitation.ok_or_else(invitation::link_expired)?;
-        let relation = Relation::parse(form.text("as")).filter(|_| invitation.team_id.is_some());
-        let signature = form.text("m").chars().take(100).collect();
-        let signed_up = !form.text("made").is_empty();
-        let token = token.to_owned();
-        Ok(Self { invitation, token, mail_signature: signature, relation, signed_up })
+        let mail_signature: String = form.text("m").chars().take(100).collect();
+        Ok(Self {
+            is_mailed: link::is_mailed_link(&guest.app, &invitation.token_hash, &mail_signature),
+            relation: Relation::parse(form.text("as")).filter(|_| invitation.team_id.is_some()),
+            signed_up: !form.text("made").is_empty(),
+            token: token.to_owned(),
+            invitation,
+            mail_signature,
+        })
     }
 
     /// The path of this step, to return to after signing in.
@@ -90,9 +96,14 @@ impl Step {
         Frame { club: Some(self.invitation.club.clone()), ..guest.frame(title) }
     }
 
+    /// The title of the pages where the user accepts the invitation.
+    fn join_frame(&self, guest: &Guest) -> Frame {
+        self.frame(guest, t!("Join {club}", club = self.invitation.club))
+    }
+
     /// The transaction scope of requests with this link.
-    fn scope(&self, guest: &Guest, actor: String) -> Scope {
-        Scope::account(self.invitation.account_id, actor).for_request(guest.context.id())
+    fn scope(&self, guest: &Guest, actor: impl ToString) -> Scope {
+        guest.scope_in(self.invitation.account_id, actor)
     }
 
     /// The path of the sign-in page that returns to this step.
@@ -169,7 +180,6 @@ struct ChoosePerson<'a> {
 
 async fn show(guest: Guest, PathParams(token): PathParams<String>) -> PageResult {
     let step = Step::load(&guest, &token, &guest.query()?).await?;
-    let club = step.invitation.club.clone();
     let page = match (&guest.visit, step.invitation.team_id, step.relation) {
         (None, ..) if step.signed_up => {
             let frame = step.frame(&guest, t!("Sign in to continue"));
@@ -177,7 +187,7 @@ async fn show(guest: Guest, PathParams(token): PathParams<String>) -> PageResult
             page::html(StatusCode::OK, &SignedUpPage { frame, step: &step, form })?
         }
         (_, Some(_), None) => {
-            let frame = step.frame(&guest, t!("Join {club}", club));
+            let frame = step.join_frame(&guest);
             page::html(StatusCode::OK, &ChooseRelation { frame, step: &step })?
         }
         (None, ..) => {
@@ -185,10 +195,8 @@ async fn show(guest: Guest, PathParams(token): PathParams<String>) -> PageResult
             sign_up_page(&guest, &step, form)?
         }
         (Some(visit), ..) if visit.pending => {
-            return Err(PageError::Redirect(format!(
-                "/sign-in/code?next={}",
-                url_encode(&step.path())
-            )));
+            let next = url_encode(&step.path());
+            return Err(PageError::Redirect(format!("/sign-in/code?next={next}")));
         }
         (Some(visit), None, _) => accept_page(&guest, &step, visit, Faults::default()).await?,
         (Some(visit), Some(_), Some(relation)) => {
@@ -203,14 +211,13 @@ fn form_status(faults: &Faults) -> StatusCode {
 }
 
 fn sign_up_page(guest: &Guest, step: &Step, form: FilledForm) -> Result<Response> {
-    let frame = step.frame(guest, t!("Join {club}", club = step.invitation.club));
     let relation = step.relation.map(StringEnum::as_str);
     let form = form
         .with("m", &*step.mail_signature)
         .with("as", relation.unwrap_or_default())
         .only_if(!step.mail_signature.is_empty(), "m")
         .only_if(relation.is_some(), "as");
-    page::html(form.status(), &SignUp { frame, step, form })
+    page::html(form.status(), &SignUp { frame: step.join_frame(guest), step, form })
 }
 
 async fn accept_page(
@@ -219,25 +226,20 @@ async fn accept_page(
     visit: &SessionLookup,
     faults: Faults,
 ) -> Result<Response> {
-    let mailed =
-        link::is_mailed_link(&guest.app, &step.invitation.token_hash, &step.mail_signature);
-    let (id, user, matches) =
-        (step.invitation.id, visit.user, step.invitation.is_for(&visit.email));
-    let can_confirm = guest.app.direct_mailer.has_server();
+    let (id, user) = (step.invitation.id, visit.user);
+    let (mailed, matches) = (step.is_mailed, step.invitation.is_for(&visit.email));
+    let mail = guest.app.direct_mailer.has_server();
     let check = move |db: &Reader<'_>| {
         let verified = user::find(db, user)?.email_verified_at.is_some();
-        let address =
-            AddressCheck { matches, is_confirmed: verified || (mailed && matches), can_confirm };
-        Ok::<_, Error>(invitation::check_address(db, &invitation::find(db, id)?, address))
+        let is_confirmed = verified || (mailed && matches);
+        let address = AddressCheck { matches, is_confirmed, can_confirm: mail };
+        invitation::check_address(db, &invitation::find(db, id)?, address)
     };
-    let scope = step.scope(guest, user.to_string());
-    let refusal = match guest.app.db.read(scope, check).await? {
-        Ok(()) => None,
+    let refusal = match guest.app.db.read(step.scope(guest, user), check).await {
         Err(error) if error.code == Code::InvalidState => Some(error.detail.to_string()),
-        Err(error) => return Err(error),
+        checked => checked.map(|()| None)?,
     };
-    let mail = can_confirm;
-    let frame = step.frame(guest, t!("Join {club}", club = step.invitation.club));
+    let frame = step.join_frame(guest);
     page::html(form_status(&faults), &Accept { frame, step, visit, refusal, mail, faults })
 }
 
@@ -253,16 +255,13 @@ async fn choose_person_page(
         invitation::check_creator(db, &invitation::find(db, id)?)?;
         claim::choices(db, team, relation)
     };
-    let scope = step.scope(guest, visit.user.to_string());
-    let choices = guest.app.db.read(scope, read).await?;
-    let frame = step.frame(
-        guest,
-        match relation {
-            Relation::Guardian => t!("Who is your child?"),
-            Relation::SamePerson => t!("Which player are you?"),
-            Relation::Coach => t!("Are you on the roster?"),
-        },
-    );
+    let choices = guest.app.db.read(step.scope(guest, visit.user), read).await?;
+    let title = match relation {
+        Relation::Guardian => t!("Who is your child?"),
+        Relation::SamePerson => t!("Which player are you?"),
+        Relation::Coach => t!("Are you on the roster?"),
+    };
+    let frame = step.frame(guest, title);
     // Translators: followed by a list of names
     let legend = if relation == Relation::Guardian { t!("My child is") } else { t!("I am") };
     let code = form_status(&faults);
@@ -271,27 +270,26 @@ async fn choose_person_page(
 
 /// Creates an account. The response does not reveal whether one existed already, unless the address is the invited
 /// one. An existing account stays unchanged.
-async fn sign_up(PathParams(token): PathParams<String>, posted: GuestForm) -> PageResult {
-    let GuestForm { guest, form } = posted;
+async fn sign_up(
+    PathParams(token): PathParams<String>,
+    GuestForm { guest, form }: GuestForm,
+) -> PageResult {
     let step = Step::load(&guest, &token, &form).await?;
     if guest.visit.is_some() {
         return Ok(see_other(&step.path()));
     }
     guest.app.throttle.check(SIGN_UP_LIMIT, guest.context.address())?;
     let (name, email) = (form.text("name").to_owned(), form.text("email").to_owned());
-    let password = form.get("password").unwrap_or_default().to_owned();
+    let password = form.get("password").unwrap_or_default();
+    let hashed = guest.app.passwords.hash(password, &[&name, &email]).await;
     let mut form = FilledForm::submitted(SIGN_UP, &form);
-    let hashed = guest.app.passwords.hash(&password, &[&name, &email]).await;
     let Some(hash) = form.accept(hashed)? else {
         return Ok(sign_up_page(&guest, &step, form)?);
     };
-    let (new_name, new_email, id) = (name.clone(), email.clone(), step.invitation.id);
-    let signs_in = step.invitation.is_for(&email);
-    let browser = guest.browser();
-    let mailed =
-        link::is_mailed_link(&guest.app, &step.invitation.token_hash, &step.mail_signature);
+    let (id, browser) = (step.invitation.id, guest.browser());
+    let (mailed, signs_in) = (step.is_mailed, step.invitation.is_for(&email));
     let work = move |tx: &Tx<'_>| {
-        let user = user::sign_up(tx, &new_email, &new_name, hash)?.id;
+        let user = user::sign_up(tx, &email, &name, hash)?.id;
         if mailed && signs_in {
             // The user opened the link in the email to this address, which confirms it.
             user::verify_email(tx, user)?;
@@ -303,7 +301,7 @@ async fn sign_up(PathParams(token): PathParams<String>, posted: GuestForm) -> Pa
         let entry = SignIn { user, method: Method::Password, browser, previous_session: None };
         authentication::sign_in(tx, entry).map(|(_, token)| Some(token))
     };
-    match guest.app.db.write(step.scope(&guest, id.to_string()), work).await {
+    match guest.app.db.write(step.scope(&guest, id), work).await {
         Ok(Some(token)) => Ok(set_session_cookie(see_other(&step.path()), &token)),
         Ok(None) => Ok(see_other(&step.build_path(true))),
         Err(error) if error.code == Code::Taken => Ok(see_other(&step.build_path(true))),
@@ -324,22 +322,22 @@ fn require_signed_in(guest: &Guest, step: &Step) -> PageResult<SessionLookup> {
 }
 
 /// Accepts a personal invitation.
-async fn accept(PathParams(token): PathParams<String>, posted: GuestForm) -> PageResult {
-    let GuestForm { guest, form } = posted;
+async fn accept(
+    PathParams(token): PathParams<String>,
+    GuestForm { guest, form }: GuestForm,
+) -> PageResult {
     let step = Step::load(&guest, &token, &form).await?;
     let visit = require_signed_in(&guest, &step)?;
-    let mailed =
-        link::is_mailed_link(&guest.app, &step.invitation.token_hash, &step.mail_signature);
     let (id, club) = (step.invitation.id, step.invitation.account_id);
     let (user, session) = (visit.user, visit.session);
-    let can_confirm = guest.app.direct_mailer.has_server();
+    let address = (step.is_mailed, guest.app.direct_mailer.has_server());
     let work = move |tx: &Tx<'_>| {
         session::check_active(tx, session)?;
-        let role = invitation::accept(tx, id, &user::find(tx, user)?, (mailed, can_confirm))?;
+        let role = invitation::accept(tx, id, &user::find(tx, user)?, address)?;
         session::switch_club(tx, session, club)?;
         Ok(role)
     };
-    match guest.app.db.write(step.scope(&guest, user.to_string()), work).await {
+    match guest.app.db.write(step.scope(&guest, user), work).await {
         Ok(role) => Ok(redirect_joined(role)),
         Err(error) if is_form_error(&error) => {
             Ok(accept_page(&guest, &step, &visit, form_error(&error)).await?)
@@ -349,8 +347,10 @@ async fn accept(PathParams(token): PathParams<String>, posted: GuestForm) -> Pag
 }
 
 /// Creates a claim.
-async fn create_claim(PathParams(token): PathParams<String>, posted: GuestForm) -> PageResult {
-    let GuestForm { guest, form } = posted;
+async fn create_claim(
+    PathParams(token): PathParams<String>,
+    GuestForm { guest, form }: GuestForm,
+) -> PageResult {
     let step = Step::load(&guest, &token, &form).await?;
     let visit = require_signed_in(&guest, &step)?;
     let relation = step.relation.ok_or_else(Error::not_found)?;
@@ -362,7 +362,7 @@ async fn create_claim(PathParams(token): PathParams<String>, posted: GuestForm) 
         session::check_active(tx, session)?;
         claim::create(tx, &invitation, user, new)
     };
-    match guest.app.db.write(step.scope(&guest, user.to_string()), work).await {
+    match guest.app.db.write(step.scope(&guest, user), work).await {
         Ok(_) => Ok(see_other("/account/claims?done=asked")),
         Err(error) if is_form_error(&error) => {
             Ok(choose_person_page(&guest, &step, (&visit, relation), form_error(&error)).await?)

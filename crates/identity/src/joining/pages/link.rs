@@ -2,11 +2,10 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use kit::Timestamp;
 use kit::secret::{Token, constant_time_eq};
 
 use crate::accounts::permissions::Permission;
-use crate::error::Result;
+use crate::prelude::*;
 use crate::web::page;
 use crate::web::prelude::*;
 
@@ -34,12 +33,8 @@ fn sign(app: &App, hash: &[u8; 32]) -> String {
 #[template(path = "joining/link.html")]
 struct LinkPage<'a> {
     frame: Frame,
-    link: &'a str,
-    expires_at: Timestamp,
-    /// The invited address. `None` for a team's link.
-    email: Option<&'a str>,
-    mailed: bool,
-    back: &'a str,
+    link: String,
+    new: &'a NewLink<'a>,
 }
 
 /// A new link to show.
@@ -47,6 +42,7 @@ struct LinkPage<'a> {
 pub struct NewLink<'a> {
     pub token: &'a Token,
     pub expires_at: Timestamp,
+    /// The invited address. `None` for a team's link.
     pub email: Option<&'a str>,
     /// Whether it was also sent by email.
     pub mailed: bool,
@@ -60,7 +56,6 @@ pub fn show<N: Permission>(
     frame: Frame,
     new: &NewLink<'_>,
 ) -> Result<Response> {
-    let NewLink { token, expires_at, email, mailed, back } = *new;
-    let link = visitor.url(&path(token));
-    page::html(StatusCode::OK, &LinkPage { frame, link: &link, expires_at, email, mailed, back })
+    let link = visitor.url(&path(new.token));
+    page::html(StatusCode::OK, &LinkPage { frame, link, new })
 }

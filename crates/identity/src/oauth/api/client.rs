@@ -83,13 +83,11 @@ async fn verify(
     credentials: &ClientCredentials,
     client: Client,
 ) -> Outcome<Option<AuthenticatedClient>> {
-    let Some(value) = credentials.secret.clone() else {
-        let public = !client.kind.is_confidential();
-        return Ok(public.then_some(AuthenticatedClient { client, secret: None }));
+    let value = match (credentials.secret.clone(), client.kind.is_confidential()) {
+        (Some(value), true) => value,
+        (None, false) => return Ok(Some(AuthenticatedClient { client, secret: None })),
+        _ => return Ok(None),
     };
-    if !client.kind.is_confidential() {
-        return Ok(None);
-    }
     let id = client.id;
     let scope = Scope::account(client.account_id, id.to_string());
     let verified =
@@ -116,13 +114,27 @@ fn audit_throttled(request: &ClientRequest, credentials: &ClientCredentials, acc
 impl AuthenticatedClient {
     /// The database scope of requests by this client.
     pub(super) fn scope(&self, request: &ClientRequest) -> Scope {
-        let scope = Scope::account(self.client.account_id, self.client.id.to_string());
-        scope.for_request(request.context.id())
+        let Client { account_id, id, .. } = &self.client;
+        Scope::account(*account_id, id.to_string()).for_request(request.context.id())
+    }
+
+    /// Writes for this client, if its credentials are still valid in the transaction.
+    pub(super) async fn write<T: Send + 'static>(
+        self,
+        request: &ClientRequest,
+        work: impl FnOnce(&Tx<'_>, &Client) -> Outcome<OAuthResult<T>> + Send + 'static,
+    ) -> Result<T, ErrorResponse> {
+        let scope = self.scope(request);
+        let checked = move |tx: &Tx<'_>| match self.recheck(tx)? {
+            Ok(()) => work(tx, &self.client),
+            Err(error) => Ok::<_, Error>(Err(error)),
+        };
+        Ok(request.app.db.write(scope, checked).await??)
     }
 
     /// Checks inside the transaction that the app is still enabled and its secret was not revoked. Records the use of
     /// the secret if needed.
-    pub(super) fn recheck(&self, tx: &Tx<'_>) -> Outcome<OAuthResult<()>> {
+    fn recheck(&self, tx: &Tx<'_>) -> Outcome<OAuthResult<()>> {
         if app::find(tx, self.client.id)?.disabled_at.is_some() {
             return Ok(Err(INVALID_CLIENT));
         }
@@ -142,18 +154,15 @@ fn parse_credentials(request: &ClientRequest) -> OAuthResult<ClientCredentials> 
     let client_id = request.parameters.text("client_id")?;
     let secret = request.parameters.text("client_secret")?;
     let Some((id, password)) = parse_basic_auth(&request.headers)? else {
-        let id = client_id.ok_or(INVALID_CLIENT)?.to_owned();
-        return Ok(ClientCredentials { id, secret: secret.map(str::to_owned), basic: false });
+        let (id, secret) = (client_id.ok_or(INVALID_CLIENT)?.to_owned(), secret.map(str::to_owned));
+        return Ok(ClientCredentials { id, secret, basic: false });
     };
     if secret.is_some() || client_id.is_some_and(|client_id| client_id != id) {
         let description = "Send the client credentials in the header or in the body, not in both.";
         return Err(OAuthError::invalid_request(description));
     }
-    Ok(ClientCredentials {
-        id,
-        secret: Some(password).filter(|text| !text.is_empty()),
-        basic: true,
-    })
+    let secret = Some(password).filter(|text| !text.is_empty());
+    Ok(ClientCredentials { id, secret, basic: true })
 }
 
 /// The user name and password of the `Authorization` header, each form-decoded (RFC 6749 section 2.3.1).
@@ -166,9 +175,8 @@ fn parse_basic_auth(headers: &HeaderMap) -> OAuthResult<Option<(String, String)>
     }
     let (scheme, text) = line.to_str().ok().and_then(|l| l.split_once(' ')).ok_or(malformed)?;
     if !scheme.eq_ignore_ascii_case("basic") {
-        return Err(OAuthError::invalid_request(
-            "The Authorization header must use the Basic scheme.",
-        ));
+        let description = "The Authorization header must use the Basic scheme.";
+        return Err(OAuthError::invalid_request(description));
     }
     let bytes = STANDARD.decode(text.trim()).map_err(|_| malformed)?;
     let colon = bytes.iter().position(|b| *b == b':').ok_or(malformed)?;

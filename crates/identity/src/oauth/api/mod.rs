@@ -11,7 +11,6 @@ use http::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, PRAGMA, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use http::{HeaderMap, HeaderValue};
-use kit::string_enum::StringEnum as _;
 
 use super::error::{ErrorCode, OAuthError};
 use super::parameters::Parameters;
@@ -120,26 +119,18 @@ impl From<Error> for ErrorResponse {
     }
 }
 
-#[derive(Serialize)]
-struct ErrorBody {
-    error: &'static str,
-    error_description: &'static str,
-}
-
 impl IntoResponse for ErrorResponse {
     fn into_response(self) -> Response {
-        let body = ErrorBody {
-            error: self.error.error.as_str(),
-            error_description: self.error.description,
-        };
+        let OAuthError { error, description } = self.error;
+        let body = json!({ "error": error, "error_description": description });
         let mut response = json_response(self.status, &body);
         let headers = response.headers_mut();
         if let Some(seconds) = self.retry_after {
             headers.insert(RETRY_AFTER, seconds.into());
         }
         if self.challenge {
-            let challenge = HeaderValue::from_static("Basic realm=\"touchline\"");
-            headers.insert(WWW_AUTHENTICATE, challenge);
+            let realm = HeaderValue::from_static("Basic realm=\"touchline\"");
+            headers.insert(WWW_AUTHENTICATE, realm);
         }
         response
     }

@@ -1,7 +1,6 @@
 //! Issuing, refreshing, revoking and introspecting tokens.
 
 use kit::secret::{Token, TokenKind};
-use serde::Serialize;
 
 use super::client::{self, AuthenticatedClient};
 use super::metadata::audience;
@@ -10,7 +9,8 @@ use crate::oauth::authorization_request;
 use crate::oauth::code::{self, CodeExchange};
 use crate::oauth::error::{ErrorCode, OAuthError, OAuthResult};
 use crate::oauth::refresh::{self, RefreshRequest};
-use crate::oauth::token::{self, StoredToken, TokenLifetimes, TokenPair};
+use crate::oauth::token::{self, TokenLifetimes, TokenPair};
+use crate::prelude::*;
 use crate::web::prelude::*;
 
 /// A token response (RFC 6749 section 5.1).
@@ -26,11 +26,8 @@ struct TokenResponse<'a> {
 /// The configured lifetimes of tokens.
 fn lifetimes(app: &App) -> TokenLifetimes {
     let config = &app.config;
-    TokenLifetimes {
-        access: config.oauth_access_ttl,
-        refresh: config.oauth_refresh_ttl,
-        grace: config.oauth_refresh_grace,
-    }
+    let (access, refresh) = (config.oauth_access_ttl, config.oauth_refresh_ttl);
+    TokenLifetimes { access, refresh, grace: config.oauth_refresh_grace }
 }
 
 /// `POST /oauth/token`.
@@ -38,10 +35,9 @@ pub(super) async fn issue(request: ClientRequest) -> Result<Response, ErrorRespo
     let client = client::authenticate(&request).await?;
     let parameters = &request.parameters;
     let grant_type = parameters.text("grant_type")?;
-    let grant_type =
-        grant_type.ok_or(OAuthError::invalid_request("grant_type is missing."))?.to_owned();
+    let grant_type = grant_type.ok_or(OAuthError::invalid_request("grant_type is missing."))?;
     authorization_request::check_resource(parameters, &audience(&request.app))?;
-    let pair = match grant_type.as_str() {
+    let pair = match grant_type {
         "authorization_code" => exchange(&request, client).await?,
         "refresh_token" => refresh_tokens(&request, client).await?,
         _ => {
@@ -63,87 +59,59 @@ async fn exchange(
     request: &ClientRequest,
     client: AuthenticatedClient,
 ) -> Result<TokenPair, ErrorResponse> {
-    let parameter = |name| request.parameters.text(name).map(|text| text.map(str::to_owned));
-    let text = parameter("code")?.ok_or(OAuthError::invalid_request("code is missing."))?;
+    let text = parameter(request, "code")?;
+    let text = text.ok_or(OAuthError::invalid_request("code is missing."))?;
     let code = Token::parse(TokenKind::Code, &text);
     let code = code.ok_or(OAuthError::invalid_grant("The authorization code is invalid."))?;
-    let exchange = CodeExchange {
-        code,
-        redirect_uri: parameter("redirect_uri")?,
-        verifier: parameter("code_verifier")?,
-    };
-    let (scope, lifetimes) = (client.scope(request), lifetimes(&request.app));
-    let result: OAuthResult<TokenPair> = request
-        .app
-        .db
-        .write(scope, move |tx| match client.recheck(tx)? {
-            Ok(()) => code::exchange(tx, &client.client, &exchange, lifetimes),
-            Err(error) => Ok(Err(error)),
-        })
-        .await?;
-    Ok(result?)
+    let redirect_uri = parameter(request, "redirect_uri")?;
+    let verifier = parameter(request, "code_verifier")?;
+    let exchange = CodeExchange { code, redirect_uri, verifier };
+    let lifetimes = lifetimes(&request.app);
+    client.write(request, move |tx, app| code::exchange(tx, app, &exchange, lifetimes)).await
 }
 
 async fn refresh_tokens(
     request: &ClientRequest,
     client: AuthenticatedClient,
 ) -> Result<TokenPair, ErrorResponse> {
-    let parameter = |name| request.parameters.text(name).map(|text| text.map(str::to_owned));
-    let text = parameter("refresh_token")?;
+    let text = parameter(request, "refresh_token")?;
     let text = text.ok_or(OAuthError::invalid_request("refresh_token is missing."))?;
     let token = Token::parse(TokenKind::Refresh, &text);
     let token = token.ok_or(OAuthError::invalid_grant("The refresh token is invalid."))?;
-    let renewal = RefreshRequest { token, scope: parameter("scope")? };
-    let (scope, lifetimes) = (client.scope(request), lifetimes(&request.app));
-    let key = request.app.secrets.key("oauth refresh");
-    let result: OAuthResult<TokenPair> = request
-        .app
-        .db
-        .write(scope, move |tx| match client.recheck(tx)? {
-            Ok(()) => refresh::refresh(tx, &client.client, &renewal, &key, lifetimes),
-            Err(error) => Ok(Err(error)),
-        })
-        .await?;
-    Ok(result?)
+    let renewal = RefreshRequest { token, scope: parameter(request, "scope")? };
+    let (key, lifetimes) = (request.app.secrets.key("oauth refresh"), lifetimes(&request.app));
+    client.write(request, move |tx, app| refresh::refresh(tx, app, &renewal, &key, lifetimes)).await
+}
+
+fn parameter(request: &ClientRequest, name: &str) -> OAuthResult<Option<String>> {
+    Ok(request.parameters.text(name)?.map(str::to_owned))
 }
 
 fn token_parameter(request: &ClientRequest) -> OAuthResult<String> {
-    let text = request.parameters.text("token")?;
-    text.map(str::to_owned).ok_or(OAuthError::invalid_request("token is missing."))
+    parameter(request, "token")?.ok_or(OAuthError::invalid_request("token is missing."))
 }
 
 /// `POST /oauth/revoke`. The response is the same for a token that is unknown or belongs to another client.
 pub(super) async fn revoke(request: ClientRequest) -> Result<Response, ErrorResponse> {
     let client = client::authenticate(&request).await?;
     let text = token_parameter(&request)?;
-    let scope = client.scope(&request);
-    let revoke = move |tx: &store::Tx<'_>| match client.recheck(tx)? {
-        Ok(()) => token::revoke(tx, client.client.id, &text).map(Ok),
-        Err(error) => Ok(Err(error)),
-    };
-    let result: OAuthResult<()> = request.app.db.write(scope, revoke).await?;
-    result?;
+    client.write(&request, move |tx, app| token::revoke(tx, app.id, &text).map(Ok)).await?;
     // An empty object, because many clients expect JSON in every response.
     Ok(json_response(StatusCode::OK, &serde_json::json!({})))
 }
 
 /// An introspection response for an active token (RFC 7662).
 #[derive(Serialize)]
-struct IntrospectionResponse {
+struct IntrospectionResponse<'a> {
     active: bool,
     scope: String,
-    client_id: String,
-    sub: String,
+    client_id: AppId,
+    sub: UserId,
     token_type: &'static str,
     exp: i64,
     iat: i64,
-    iss: String,
+    iss: &'a str,
     aud: String,
-}
-
-#[derive(Serialize)]
-struct InactiveToken {
-    active: bool,
 }
 
 /// `POST /oauth/introspect`. Only confidential clients may use it.
@@ -157,21 +125,18 @@ pub(super) async fn introspect(request: ClientRequest) -> Result<Response, Error
     let token =
         request.app.db.read(client.scope(&request), move |db| token::introspect(db, id, &text));
     let Some(token) = token.await? else {
-        return Ok(json_response(StatusCode::OK, &InactiveToken { active: false }));
+        return Ok(json_response(StatusCode::OK, &serde_json::json!({ "active": false })));
     };
-    Ok(json_response(StatusCode::OK, &introspection_response(&request.app, &token)))
-}
-
-fn introspection_response(app: &App, token: &StoredToken) -> IntrospectionResponse {
-    IntrospectionResponse {
+    let response = IntrospectionResponse {
         active: true,
         scope: token.scopes.to_string(),
-        client_id: token.app_id.to_string(),
-        sub: token.user_id.to_string(),
+        client_id: token.app_id,
+        sub: token.user_id,
         token_type: "Bearer",
         exp: token.expires_at.seconds(),
         iat: token.created_at.seconds(),
-        iss: app.base_url.as_str().to_owned(),
-        aud: audience(app),
-    }
+        iss: request.app.base_url.as_str(),
+        aud: audience(&request.app),
+    };
+    Ok(json_response(StatusCode::OK, &response))
 }

@@ -27,6 +27,11 @@ const MAX_QUERY_LENGTH: usize = 8 * 1024;
 const REQUEST_LIMIT: RateLimit =
     RateLimit { name: "oauth authorize", burst: 120, interval: Duration::from_millis(500) };
 
+const NOT_GRANTED: OAuthError =
+    OAuthError::new(ErrorCode::ConsentRequired, "The user has not granted these scopes.");
+const NOT_SIGNED_IN: OAuthError =
+    OAuthError::new(ErrorCode::LoginRequired, "The user is not signed in.");
+
 /// Title and advice of the error page that is shown when the user cannot be redirected to the app.
 const TITLE: &str = mark!("This app cannot connect");
 const ADVICE: &str =
@@ -52,19 +57,18 @@ pub(super) async fn authorize(State(app): State<App>, request: Request) -> PageR
         Ok(target) => target,
         Err(text) => return bad_request(text),
     };
-    let authorization_request =
-        match authorization_request::parse(&parameters, &client, &audience(&app)) {
-            Ok(authorization_request) => authorization_request,
-            Err(error) => {
-                return Ok(redirect_to_app(&target.error_url(app.base_url.as_str(), error))?);
-            }
-        };
+    let request = match authorization_request::parse(&parameters, &client, &audience(&app)) {
+        Ok(request) => request,
+        Err(error) => {
+            return Ok(redirect_to_app(&target.error_url(app.base_url.as_str(), error))?);
+        }
+    };
     // A HEAD request must not store a pending request.
     if parts.method == Method::HEAD {
         return Ok(StatusCode::OK.into_response());
     }
     let guest = Guest::from_request_parts(&mut parts, &app).await?;
-    Ok(Authorization { guest, client, target, request: authorization_request }.respond().await?)
+    Ok(Authorization { guest, client, target, request }.respond().await?)
 }
 
 /// A valid authorization request with its client and browser.
@@ -100,25 +104,15 @@ impl Authorization {
         let home = self.guest.app.base_url.clone();
         let error = match consent {
             Consent::Granted(code) => {
-                return redirect_to_app(
-                    &self.target.response_url(home.as_str(), &[("code", code.reveal())]),
-                );
+                let response = [("code", code.reveal())];
+                return redirect_to_app(&self.target.response_url(home.as_str(), &response));
             }
             _ if !self.request.prompt.none => return self.ask_for_consent(visit).await,
             Consent::NotInClub => pending_request::ACCESS_DENIED,
-            Consent::Required if visit.is_some() => OAuthError::new(
-                ErrorCode::ConsentRequired,
-                "The user has not granted these scopes.",
-            ),
-            Consent::Required => {
-                OAuthError::new(ErrorCode::LoginRequired, "The user is not signed in.")
-            }
+            Consent::Required if visit.is_some() => NOT_GRANTED,
+            Consent::Required => NOT_SIGNED_IN,
         };
         redirect_to_app(&self.target.error_url(home.as_str(), error))
-    }
-
-    fn scope(&self, actor: String) -> Scope {
-        Scope::account(self.client.account_id, actor).for_request(self.guest.context.id())
     }
 
     /// Checks whether the user has already consented. Only confidential clients can skip the consent page, because any
@@ -146,27 +140,22 @@ impl Authorization {
             code::issue(tx, new, &code, ttl)?;
             Ok(Consent::Granted(code))
         };
-        self.guest.app.db.write(self.scope(user.to_string()), work).await
+        let scope = self.guest.scope_in(self.client.account_id, user);
+        self.guest.app.db.write(scope, work).await
     }
 
     /// Redirects to the consent page, through the sign-in page if nobody is signed in.
     async fn ask_for_consent(self, visit: Option<SessionLookup>) -> Result<Response> {
-        let id = self.client.id.to_string();
-        self.guest
-            .app
-            .throttle
-            .check(REQUEST_LIMIT, (self.guest.context.address(), id.as_str()))?;
-        let scope = self.scope(id);
-        let signed_in = visit.is_some();
+        let Self { guest, client: Client { id, account_id, .. }, target, request } = self;
+        let limit_key = (guest.context.address(), &*id.to_string());
+        guest.app.throttle.check(REQUEST_LIMIT, limit_key)?;
         let session = visit.map(|visit| UserSession { user: visit.user, session: visit.session });
-        let Self { guest, client, target, request } = self;
-        let store =
-            move |tx: &Tx<'_>| pending_request::create(tx, client.id, target, &request, session);
-        let token = guest.app.db.write(scope, store).await?;
+        let store = move |tx: &Tx<'_>| pending_request::create(tx, id, target, &request, session);
+        let token = guest.app.db.write(guest.scope_in(account_id, id), store).await?;
         let consent_page = format!("/oauth/consent/{}", token.reveal());
-        if signed_in {
-            return Ok(see_other(&consent_page));
-        }
-        Ok(see_other(&format!("/sign-in?next={}", url_encode(&consent_page))))
+        Ok(see_other(&match session {
+            Some(_) => consent_page,
+            None => format!("/sign-in?next={}", url_encode(&consent_page)),
+        }))
     }
 }

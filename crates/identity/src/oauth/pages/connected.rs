@@ -6,13 +6,11 @@ use crate::accounts::scope_text::{self, ScopeText};
 use crate::accounts::session;
 use crate::oauth::grant::{self, GrantSummary};
 use crate::prelude::*;
-use crate::web::caller::OwnAccount;
+use crate::signin::pages::{Me, MyForm};
 use crate::web::confirm::ConfirmPage;
 use crate::web::page::html;
 use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
-
-type Me = Visitor<OwnAccount>;
 
 const PAGE: &str = "/account/apps";
 
@@ -61,13 +59,11 @@ pub(super) async fn confirm(PathParams(id): PathParams<AppId>, me: Me) -> PageRe
 /// `POST /account/apps/{app}/revoke`.
 pub(super) async fn revoke(
     PathParams(id): PathParams<AppId>,
-    posted: VisitorForm<OwnAccount>,
+    MyForm { visitor: me, .. }: MyForm,
 ) -> PageResult {
-    let me = posted.visitor;
     let app = find_connected(&me, id).await?;
-    let user = me.visit.user;
-    let scope = Scope::account(app.account, user.to_string()).for_request(me.guest.context.id());
-    let session = me.visit.session;
+    let (user, session) = (me.visit.user, me.visit.session);
+    let scope = me.guest.scope_in(app.account, user);
     let revoke = move |tx: &Tx<'_>| {
         session::check_active(tx, session)?;
         grant::revoke_of_user_for_app(tx, user, id, "revoked_by_user")
@@ -83,8 +79,8 @@ async fn find_connected(me: &Me, id: AppId) -> Result<ConnectedApp> {
 
 async fn list_connected(me: &Me) -> Result<Vec<ConnectedApp>> {
     let user = me.visit.user;
-    let scope = me.guest.scope("connected apps");
-    let grants = me.app().db.read(scope, move |db| grant::grants_of_user(db, user)).await?;
+    let read = move |db: &Reader<'_>| grant::grants_of_user(db, user);
+    let grants = me.guest.read("connected apps", read).await?;
     let mut by_app: BTreeMap<AppId, Vec<GrantSummary>> = BTreeMap::new();
     for grant in grants {
         by_app.entry(grant.app_id).or_default().push(grant);

@@ -5,28 +5,24 @@ use kit::secret::{Token, TokenKind};
 
 use super::{error_page, is_session_valid_in, redirect_to_app};
 use crate::accounts::scope_text::{self, ScopeText};
+use crate::accounts::session::SessionLookup;
 use crate::oauth::pending_request::{
     self, AnswerResult, CodeOptions, ConsentPrompt, OpenResult, PendingRequest, UserSession,
 };
 use crate::oauth::redirect;
 use crate::prelude::*;
-use crate::web::caller::OwnAccount;
+use crate::signin::pages::{Me, MyForm};
 use crate::web::page::html_with_form_action;
 use crate::web::prelude::*;
 use crate::web::visitor::{PageError, sign_in_url, url_encode};
 
-type Me = Visitor<OwnAccount>;
-
 #[derive(Template)]
 #[template(path = "oauth/consent.html")]
-struct ConsentPage {
+struct ConsentPage<'a> {
     frame: Frame,
-    app: String,
-    club: String,
-    registered_by: Option<String>,
-    /// Name of the signed-in user.
-    name: String,
-    email: String,
+    prompt: &'a ConsentPrompt,
+    /// The signed-in user.
+    visit: &'a SessionLookup,
     /// The scopes that the app gets if the user allows it.
     granted: Vec<ScopeText>,
     /// Requested scopes that the user cannot grant.
@@ -34,7 +30,7 @@ struct ConsentPage {
     /// Scopes that the app does not request, as the middle of a sentence.
     not_requested: String,
     /// The host of the redirect URI.
-    host: String,
+    host: &'a str,
     /// Whether the redirect URI leads to a program on this computer.
     is_local: bool,
     /// Whether the user belongs to the app's club.
@@ -56,20 +52,19 @@ pub(super) async fn show(
     require_authentication(&me, &pending).await?;
     let session = user_session(&me);
     let open = move |tx: &Tx<'_>| pending_request::open(tx, &token, session);
-    let opened = me.app().db.write(scope(&me, pending.account_id), open).await?;
-    Ok(match opened {
+    let scope = me.guest.scope_in(pending.account_id, me.visit.user);
+    Ok(match me.app().db.write(scope, open).await? {
         OpenResult::Gone => expired_page()?,
         OpenResult::OtherSession => other_session_page()?,
-        OpenResult::Prompt(question) => page(&me, *question)?,
+        OpenResult::Prompt(prompt) => page(&me, &prompt)?,
     })
 }
 
 /// `POST /oauth/consent/{token}`.
 pub(super) async fn answer(
     PathParams(token): PathParams<String>,
-    posted: VisitorForm<OwnAccount>,
+    MyForm { visitor: me, form }: MyForm,
 ) -> PageResult {
-    let VisitorForm { visitor: me, form } = posted;
     let Some((token, pending)) = find_request(&me, &token).await? else {
         return Ok(expired_page()?);
     };
@@ -79,9 +74,9 @@ pub(super) async fn answer(
     let options =
         CodeOptions { key: app.secrets.key("oauth code"), ttl: app.config.oauth_code_ttl };
     let work = move |tx: &Tx<'_>| pending_request::answer(tx, &token, session, allow, &options);
-    let result = app.db.write(scope(&me, pending.account_id), work).await?;
+    let scope = me.guest.scope_in(pending.account_id, me.visit.user);
     let issuer = app.base_url.as_str();
-    Ok(match result {
+    Ok(match app.db.write(scope, work).await? {
         AnswerResult::Gone => expired_page()?,
         AnswerResult::OtherSession => other_session_page()?,
         AnswerResult::Redirect(target, Ok(code)) => {
@@ -118,32 +113,23 @@ fn user_session(me: &Me) -> UserSession {
     UserSession { user: me.visit.user, session: me.visit.session }
 }
 
-/// The database scope of the app's club, which may not be the club whose pages are shown.
-fn scope(me: &Me, club: AccountId) -> Scope {
-    Scope::account(club, me.visit.user.to_string()).for_request(me.guest.context.id())
-}
-
-fn page(me: &Me, prompt: ConsentPrompt) -> Result<Response> {
-    let ConsentPrompt { pending, app, club, registered_by, grantable } = prompt;
-    let is_member = grantable.is_some();
-    let requested = pending.scopes;
-    let granted = grantable.map_or(Scopes::of([]), |grantable| grantable.intersection(requested));
+fn page(me: &Me, prompt: &ConsentPrompt) -> Result<Response> {
+    let PendingRequest { scopes: requested, redirect_uri, .. } = &prompt.pending;
+    let granted =
+        prompt.grantable.map_or(Scopes::of([]), |grantable| grantable.intersection(*requested));
     let not_grantable = Scopes::of(requested.names().filter(|name| !granted.contains(*name)));
     let page = ConsentPage {
         frame: me.guest.frame(t!("Connect an app")),
-        app: app.name,
-        club,
-        registered_by,
-        name: me.visit.name.clone(),
-        email: me.visit.email.clone(),
+        prompt,
+        visit: &me.visit,
         granted: scope_text::describe_all(granted),
         not_grantable: scope_text::describe_all(not_grantable),
-        not_requested: scope_text::list_missing(requested),
-        host: redirect::host(&pending.redirect_uri).to_owned(),
-        is_local: redirect::is_loopback(&pending.redirect_uri),
-        is_member,
+        not_requested: scope_text::list_missing(*requested),
+        host: redirect::host(redirect_uri),
+        is_local: redirect::is_loopback(redirect_uri),
+        is_member: prompt.grantable.is_some(),
     };
-    html_with_form_action(StatusCode::OK, &page, &redirect::csp_source(&pending.redirect_uri))
+    html_with_form_action(StatusCode::OK, &page, &redirect::csp_source(redirect_uri))
 }
 
 fn expired_page() -> Result<Response> {

@@ -52,21 +52,19 @@ async fn is_session_valid_in(
     visit: &SessionLookup,
 ) -> Result<bool> {
     let (user, session) = (visit.user, visit.session);
-    let scope = Scope::account(club, user.to_string()).for_request(guest.context.id());
+    let scope = guest.scope_in(club, user);
     let role = guest.app.db.read_inline(scope, move |db| user::role_of(db, user)).await?;
-    if visit.is_valid_for_role(role, guest.app.clock.now()) {
-        return Ok(true);
+    let is_valid = visit.is_valid_for_role(role, guest.app.clock.now());
+    if !is_valid {
+        guest.write("sessions", move |tx| session::end(tx, user, session)).await?;
     }
-    let end = move |tx: &Tx<'_>| session::end(tx, user, session);
-    guest.app.db.write(guest.scope("sessions"), end).await?;
-    Ok(false)
+    Ok(is_valid)
 }
 
 /// Redirects to the app. Always with 303, so that the browser never posts the form to the app.
 fn redirect_to_app(url: &str) -> Result<Response> {
-    let location = HeaderValue::from_str(url);
-    let location =
-        location.map_err(|_| Error::internal("a redirect URI is not a valid header value"))?;
+    let invalid = |_| Error::internal("a redirect URI is not a valid header value");
+    let location = HeaderValue::from_str(url).map_err(invalid)?;
     let headers = [
         (LOCATION, location),
         (CACHE_CONTROL, HeaderValue::from_static("no-store")),

@@ -5,9 +5,7 @@ use std::time::Duration;
 use kit::secret::sha256;
 use kit::text;
 
-use super::fields;
-use super::{audit, email_user, flash};
-use crate::accounts::permissions::OwnAccount;
+use super::{Me, MyForm, audit, email_user, fields, flash};
 use crate::accounts::profile;
 use crate::accounts::user::{self, User};
 use crate::i18n::Locale;
@@ -67,40 +65,39 @@ struct ConfirmEmailPage {
 }
 
 /// The signed-in user.
-pub(super) async fn current_user(visitor: &Visitor<OwnAccount>) -> Result<User> {
+pub(super) async fn current_user(visitor: &Me) -> Result<User> {
     let id = visitor.visit.user;
-    let find = move |db: &Reader<'_>| user::find(db, id);
-    visitor.app().db.read(visitor.guest.scope("account"), find).await
+    visitor.guest.read("account", move |db| user::find(db, id)).await
 }
 
 /// Whether the user must confirm their email address before adding other sign-in methods. Otherwise somebody who
 /// signed up with another person's address could use these methods to keep that person out. Never required without
 /// a mail server.
-pub(super) async fn needs_email_confirmation(visitor: &Visitor<OwnAccount>) -> Result<bool> {
+pub(super) async fn needs_email_confirmation(visitor: &Me) -> Result<bool> {
     let mail = visitor.app().direct_mailer.has_server();
     Ok(mail && current_user(visitor).await?.email_verified_at.is_none())
 }
 
-async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
+async fn show(visitor: Me) -> PageResult {
     let language = visitor.visit.language.as_deref().unwrap_or_default();
     let form = FilledForm::empty(PROFILE_FIELDS).options("language", Locale::choices());
     let form = form.with("name", &*visitor.visit.name).with("language", language);
     profile_page(&visitor, form).await
 }
 
-async fn profile_page(visitor: &Visitor<OwnAccount>, form: FilledForm) -> PageResult {
+async fn profile_page(visitor: &Me, form: FilledForm) -> PageResult {
     let frame = visitor.frame(t!("Profile"), Section::Profile).flash(flash(&visitor.guest));
     let unconfirmed = needs_email_confirmation(visitor).await?;
     let page = ProfilePage { frame, form, email: &visitor.visit.email, unconfirmed };
     Ok(page::html(page.form.status(), &page)?)
 }
 
-async fn update(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageResult {
+async fn update(MyForm { visitor, form }: MyForm) -> PageResult {
     let (id, name) = (visitor.visit.user, form.text("name").to_owned());
     let language = Locale::find(form.text("language")).map(Locale::tag);
     let change = move |tx: &Tx<'_>| profile::update(tx, id, &name, language);
-    let form = FilledForm::submitted(PROFILE_FIELDS, &form);
-    let mut form = form.options("language", Locale::choices());
+    let mut form =
+        FilledForm::submitted(PROFILE_FIELDS, &form).options("language", Locale::choices());
     if form.accept(visitor.write_user("account", change).await)?.is_none() {
         return profile_page(&visitor, form).await;
     }
@@ -108,26 +105,25 @@ async fn update(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageR
     Ok(see_other("/account?done=saved"))
 }
 
-async fn show_email_form(visitor: Visitor<OwnAccount>) -> PageResult {
+async fn show_email_form(visitor: Me) -> PageResult {
     visitor.require_recent_authentication("/account/email")?;
-    Ok(email_page(&visitor, FilledForm::empty(EMAIL_FIELDS))?)
+    email_page(&visitor, FilledForm::empty(EMAIL_FIELDS))
 }
 
-fn email_page(visitor: &Visitor<OwnAccount>, form: FilledForm) -> Result<Response> {
+fn email_page(visitor: &Me, form: FilledForm) -> PageResult {
     let frame = visitor.frame(t!("Change your email address"), Section::Profile);
     let mail = visitor.app().direct_mailer.has_server();
-    page::html(form.status(), &EmailPage { frame, form, before: &visitor.visit.email, mail })
+    let page = EmailPage { frame, form, before: &visitor.visit.email, mail };
+    Ok(page::html(page.form.status(), &page)?)
 }
 
 /// With a mail server, the new address takes effect when the user opens the link sent to it; otherwise immediately.
-async fn change_email(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageResult {
+async fn change_email(MyForm { visitor, form }: MyForm) -> PageResult {
     visitor.require_recent_authentication("/account/email")?;
-    let (app, guest) = (visitor.app(), &visitor.guest);
-    let mail = app.direct_mailer.has_server();
+    let (id, mail) = (visitor.visit.user, visitor.app().direct_mailer.has_server());
     let changed = match profile::validate_email(form.text("email")) {
         Ok(email) if mail => send_link(&visitor, email).await,
         Ok(email) => {
-            let id = visitor.visit.user;
             let change = move |tx: &Tx<'_>| {
                 profile::set_email(tx, id, &email, false)?;
                 // Reset links were sent to the old address.
@@ -139,23 +135,23 @@ async fn change_email(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) ->
     };
     let mut form = FilledForm::submitted(EMAIL_FIELDS, &form);
     if form.accept(changed)?.is_none() {
-        return Ok(email_page(&visitor, form)?);
+        return email_page(&visitor, form);
     }
     if mail {
         return Ok(see_other("/account?done=email-sent"));
     }
-    audit(guest, visitor.visit.user, "user.email_changed", json!({})).await?;
+    audit(&visitor.guest, id, "user.email_changed", json!({})).await?;
     Ok(see_other("/account?done=email"))
 }
 
 /// Sends a confirmation email to the new address. Only this email reveals whether another user has the address.
-async fn send_link(visitor: &Visitor<OwnAccount>, email: String) -> Result<()> {
+async fn send_link(visitor: &Me, email: String) -> Result<()> {
     let (app, id, to) = (visitor.app(), visitor.visit.user, email.clone());
     app.throttle.check(CONFIRMATION_EMAILS, sha256(id.to_string().as_bytes()))?;
     let make = move |tx: &Tx<'_>| {
         link::revoke_of_user(tx, LinkKind::Verify, id)?;
         let in_use = user::find_by_email(tx, &email)?.is_some_and(|user| user.id != id);
-        Ok::<_, Error>((in_use, link::create(tx, LinkKind::Verify, Some(id), Some(email))?))
+        Ok((in_use, link::create(tx, LinkKind::Verify, Some(id), Some(email))?))
     };
     let (in_use, token) = visitor.write_user("account", make).await?;
     let link = app.url(&format!("/account/email/{}", token.reveal()));
@@ -170,19 +166,19 @@ async fn send_link(visitor: &Visitor<OwnAccount>, email: String) -> Result<()> {
             link
         )
     };
-    let subject = t!("Confirm your email address").to_owned();
-    // The address is not confirmed yet and may belong to somebody else.
-    let to_name = String::new();
-    app.send_email(&DirectEmail { to_name, to_address: to, subject, text });
+    app.send_email(&DirectEmail {
+        // The address is not confirmed yet and may belong to somebody else.
+        to_name: String::new(),
+        to_address: to,
+        subject: t!("Confirm your email address").to_owned(),
+        text,
+    });
     Ok(())
 }
 
 async fn show_confirmation(guest: Guest, PathParams(token): PathParams<String>) -> PageResult {
-    let find = move |db: &Reader<'_>| {
-        let link = link::find(db, LinkKind::Verify, &token)?;
-        link.email.ok_or_else(Error::not_found)
-    };
-    let email = guest.app.db.read(guest.scope("account"), find).await?;
+    let find = move |db: &Reader<'_>| link::find(db, LinkKind::Verify, &token);
+    let email = guest.read("account", find).await?.email.ok_or_else(Error::not_found)?;
     let page = ConfirmEmailPage { frame: guest.frame(t!("Confirm your email address")), email };
     Ok(guest.with_cookie(page::html(StatusCode::OK, &page)?))
 }
@@ -195,13 +191,13 @@ async fn confirm(
         let id = link::find(tx, LinkKind::Verify, &token)?.user_id;
         let before = user::find(tx, id.ok_or_else(Error::not_found)?)?;
         let (_, email) = authentication::confirm_email(tx, &token)?;
-        Ok::<_, Error>((before, email))
+        Ok((before, email))
     };
-    let (before, email) = guest.app.db.write(guest.scope("account"), change).await?;
+    let (before, email) = guest.write("account", change).await?;
+    let next = if guest.visit.is_some() { "/account" } else { "/sign-in" };
     if text::fold_case(&before.email) == text::fold_case(&email) {
         audit(&guest, before.id, "user.email_verified", json!({})).await?;
-        let page = if guest.visit.is_some() { "/account" } else { "/sign-in" };
-        return Ok(see_other(&format!("{page}?done=verified")));
+        return Ok(see_other(&format!("{next}?done=verified")));
     }
     audit(&guest, before.id, "user.email_changed", json!({})).await?;
     let text = message!(
@@ -210,6 +206,5 @@ async fn confirm(
         email
     );
     email_user(&guest.app, &before, message!("Your email address was changed"), text);
-    let next = if guest.visit.is_some() { "/account?done=email" } else { "/sign-in?done=email" };
-    Ok(see_other(next))
+    Ok(see_other(&format!("{next}?done=email")))
 }

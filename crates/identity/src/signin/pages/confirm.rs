@@ -1,9 +1,8 @@
 //! `/confirm`: asks the user to authenticate again before a sensitive action.
 
-use super::fields;
+use super::account::current_user;
 use super::sign_in::password_proof;
-use super::{attempt, audit_failure, query, uncount_attempt};
-use crate::accounts::permissions::OwnAccount;
+use super::{Me, MyForm, attempt, audit_failure, fields, uncount_attempt};
 use crate::accounts::session;
 use crate::accounts::user::{self, User};
 use crate::prelude::*;
@@ -40,31 +39,20 @@ const FIELDS: &[Field] = &[
         .focused(),
 ];
 
-async fn show_form(visitor: Visitor<OwnAccount>) -> PageResult {
+async fn show_form(visitor: Me) -> PageResult {
     let user = current_user(&visitor).await?;
-    let query = query(&visitor.guest);
-    Ok(confirm_page(&visitor, &user, safe_redirect_path(query.text("next")), "")?)
+    let query = visitor.guest.query().unwrap_or_default();
+    confirm_page(&visitor, &user, safe_redirect_path(query.text("next")), "")
 }
 
-async fn current_user(visitor: &Visitor<OwnAccount>) -> Result<User> {
-    let id = visitor.visit.user;
-    let find = move |db: &Reader<'_>| user::find(db, id);
-    visitor.app().db.read(visitor.guest.scope("confirm"), find).await
-}
-
-fn confirm_page(
-    visitor: &Visitor<OwnAccount>,
-    user: &User,
-    next: &str,
-    error: &'static str,
-) -> Result<Response> {
+fn confirm_page(visitor: &Me, user: &User, next: &str, error: &'static str) -> PageResult {
     let frame = visitor.guest.frame(t!("Confirm it’s you"));
     let has_password = user.password_hash.is_some();
     let field = if has_password { "password" } else { "code" };
     let form = FilledForm::empty(FIELDS).with("next", next).with_error(field, error);
     let form = form.only_if(has_password, "password").only_if(!has_password, "code");
     let page = ConfirmPage { frame, email: &user.email, next, form, has_password };
-    page::html(page.form.status(), &page)
+    Ok(page::html(page.form.status(), &page)?)
 }
 
 /// How the user authenticates: with a password that was already verified, or a code that is still to be verified.
@@ -84,17 +72,16 @@ impl IdentityProof {
     }
 }
 
-async fn submit(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageResult {
+async fn submit(MyForm { visitor, form }: MyForm) -> PageResult {
     let next = safe_redirect_path(form.text("next"));
     let (app, guest) = (visitor.app(), &visitor.guest);
     let user = current_user(&visitor).await?;
     let factor = if user.password_hash.is_some() { Factor::Password } else { Factor::Code };
     let attempt = attempt(guest, factor, &user.email).await?;
     let (id, session) = (user.id, visitor.visit.session);
-    let proof = if user.password_hash.is_some() {
+    let proof = if factor == Factor::Password {
         let password = form.get("password").unwrap_or_default();
-        let verdict = app.passwords.verify(password, user.password_hash.clone()).await?;
-        password_proof(&user, verdict).map(IdentityProof::Password)
+        password_proof(app, Some(&user), password).await?.map(IdentityProof::Password)
     } else {
         Some(IdentityProof::Code(app.secrets.key("totp"), form.text("code").to_owned()))
     };
@@ -107,8 +94,7 @@ async fn submit(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageR
     };
     let Some(token) = visitor.write_user("confirm", renew).await? else {
         audit_failure(guest, Some(&user), &attempt, "confirm");
-        let error = t!("The password or code is incorrect.");
-        return Ok(confirm_page(&visitor, &user, next, error)?);
+        return confirm_page(&visitor, &user, next, t!("The password or code is incorrect."));
     };
     uncount_attempt(guest);
     Ok(set_session_cookie(see_other(next), &token))

@@ -13,13 +13,18 @@ pub mod start;
 pub mod two_step;
 
 use super::throttle::{self, Attempt, Factor, ThrottleKeys};
-use crate::accounts::user::{self, User};
+use crate::accounts::permissions::OwnAccount;
+use crate::accounts::user::{self, Club, User};
 use crate::i18n::Message;
 use crate::prelude::*;
 use crate::smtp::direct::DirectEmail;
 use crate::web::prelude::*;
 use crate::web::throttle::{RateLimit, client_network};
 use crate::web::visitor::Guest;
+
+/// The signed-in user on a page of their own account, and a form that they sent.
+pub(crate) type Me = Visitor<OwnAccount>;
+pub(crate) type MyForm = VisitorForm<OwnAccount>;
 
 /// All pages of this module.
 pub fn router() -> Router<App> {
@@ -36,9 +41,9 @@ pub fn router() -> Router<App> {
         .merge(sessions::router())
 }
 
-/// The query parameters of the request. Empty if they are malformed.
-fn query(guest: &Guest) -> Form {
-    guest.query().unwrap_or_default()
+/// The session that this browser has, with its user.
+fn previous_session(guest: &Guest) -> Option<(UserId, SessionId)> {
+    guest.visit.as_ref().map(|visit| (visit.user, visit.session))
 }
 
 /// Messages shown after a form was submitted, by the value of `done` in the URL.
@@ -84,7 +89,7 @@ async fn attempt(guest: &Guest, factor: Factor, email: &str) -> Result<Attempt> 
     let app = &guest.app;
     app.throttle.check(sign_in_limit(app), guest.context.address())?;
     let keys = throttle_keys(guest, factor, email);
-    app.db.write(guest.scope("attempts"), move |tx| throttle::attempt(tx, keys)).await
+    guest.write("attempts", move |tx| throttle::attempt(tx, keys)).await
 }
 
 /// The counters for attempts with this email address from the guest's location.
@@ -129,8 +134,7 @@ impl AuditEntry {
 
     /// Writes the entry to the audit log of every club that the user belongs to.
     async fn write(self, app: &App, user: UserId, action: &'static str) -> Result<()> {
-        let find = move |db: &Reader<'_>| user::clubs(db, user);
-        for club in app.db.read(Scope::system("clubs"), find).await? {
+        for club in clubs(app, user).await? {
             let (details, subject) = (self.details.clone(), user.to_string());
             let scope = Scope::account(club.id, user.to_string()).for_request(self.request.clone());
             app.db.write(scope, move |tx| tx.audit(action, &subject, &details)).await?;
@@ -144,12 +148,6 @@ async fn audit(guest: &Guest, user: UserId, action: &'static str, details: Value
     AuditEntry::new(guest, details).write(&guest.app, user, action).await
 }
 
-/// The recipient name in emails to a user. It is empty until the user has confirmed their address: otherwise somebody
-/// could sign up with a stranger's address and put a message to the stranger into the name.
-fn name_for_email(user: &User) -> String {
-    if user.email_verified_at.is_some() { user.name.clone() } else { String::new() }
-}
-
 /// Sends an email to a user about their sign-in, in the background. Users of the demo club get none, because their
 /// addresses do not exist.
 fn email_user(app: &App, user: &User, subject: Message, text: Message) {
@@ -157,8 +155,11 @@ fn email_user(app: &App, user: &User, subject: Message, text: Message) {
         return;
     }
     let (id, task_app) = (user.id, app.clone());
+    let to_name = user.email_verified_at.map(|_| user.name.clone());
     let note = DirectEmail {
-        to_name: name_for_email(user),
+        // Empty until the user has confirmed their address: otherwise somebody could sign up with a stranger's address
+        // and put a message to the stranger into the name.
+        to_name: to_name.unwrap_or_default(),
         to_address: user.email.clone(),
         subject: user.locale().run(|| subject.to_string()),
         text: user.locale().run(|| text.to_string()),
@@ -172,9 +173,13 @@ fn email_user(app: &App, user: &User, subject: Message, text: Message) {
     });
 }
 
+async fn clubs(app: &App, user: UserId) -> Result<Vec<Club>> {
+    app.db.read(Scope::system("clubs"), move |db| user::clubs(db, user)).await
+}
+
 /// Whether a user belongs to a real club or to none, not only to the demo club.
 async fn is_real_user(app: &App, user: UserId) -> Result<bool> {
-    let clubs = app.db.read(Scope::system("clubs"), move |db| user::clubs(db, user)).await?;
+    let clubs = clubs(app, user).await?;
     for club in &clubs {
         let scope = Scope::account(club.id, "system");
         if !app.db.read(scope, crate::accounts::account::find).await?.demo {

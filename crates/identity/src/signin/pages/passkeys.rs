@@ -9,14 +9,14 @@ use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 
 use super::account::needs_email_confirmation;
-use super::{audit, sign_in_limit, uncount_attempt};
+use super::{Me, MyForm, audit, previous_session, sign_in_limit, uncount_attempt};
 use crate::prelude::*;
 use crate::web::prelude::*;
 
-use crate::accounts::permissions::OwnAccount;
+use crate::accounts::session::SessionLookup;
 use crate::signin::passkey::ceremony::{self, Kind};
 use crate::signin::passkey::relying_party::{
-    AuthenticationResponse, PasskeyUser, RegistrationResponse, RelyingParty,
+    AuthenticationResponse, RegistrationResponse, RelyingParty,
 };
 use crate::signin::passkey::{self, Passkey};
 use crate::web::confirm::ConfirmPage;
@@ -80,7 +80,7 @@ const NAME_FIELDS: &[Field] = &[Field::line("name", "Name", 60)
     .hint("Helps you tell your passkeys apart.")
     .required("Enter a name.")];
 
-async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
+async fn show(visitor: Me) -> PageResult {
     let passkeys = list_own(&visitor).await?;
     let flash = visitor.guest.done_flash(&DONE_MESSAGES);
     let page = PasskeysPage {
@@ -91,13 +91,13 @@ async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
         email: visitor.visit.email.clone(),
         now: visitor.app().clock.now(),
         supported: RelyingParty::from_base_url(&visitor.app().base_url).is_some(),
-        default_name: passkey::default_name(visitor.guest.browser().user_agent.as_deref()),
+        default_name: default_name(&visitor),
     };
     Ok(html(StatusCode::OK, &page)?)
 }
 
 /// Starts the registration of a passkey.
-async fn begin_registration(VisitorForm { visitor, .. }: VisitorForm<OwnAccount>) -> PageResult {
+async fn begin_registration(MyForm { visitor, .. }: MyForm) -> PageResult {
     if let Some(response) = reauthentication_response(&visitor)? {
         return Ok(response);
     }
@@ -107,11 +107,9 @@ async fn begin_registration(VisitorForm { visitor, .. }: VisitorForm<OwnAccount>
     if existing.len() >= passkey::MAX_PER_USER {
         return Err(passkey::too_many_passkeys().into());
     }
-    let visit = &visitor.visit;
-    let owner =
-        PasskeyUser { id: visit.user, email: visit.email.clone(), name: visit.name.clone() };
-    let started = party.start_registration(&owner, &existing)?;
-    let (user, hash) = (visit.user, started.challenge.hash(&visitor.guest.csrf));
+    let SessionLookup { user, email, name, .. } = &visitor.visit;
+    let started = party.start_registration(*user, (email, name), &existing)?;
+    let (user, hash) = (*user, started.challenge.hash(&visitor.guest.csrf));
     let store =
         move |tx: &Tx<'_>| ceremony::begin(tx, Kind::Register, Some(user), hash, started.state);
     visitor.write_user("ceremony", store).await?;
@@ -119,7 +117,7 @@ async fn begin_registration(VisitorForm { visitor, .. }: VisitorForm<OwnAccount>
 }
 
 /// Finishes the registration of a passkey.
-async fn finish_registration(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageResult {
+async fn finish_registration(MyForm { visitor, form }: MyForm) -> PageResult {
     if let Some(response) = reauthentication_response(&visitor)? {
         return Ok(response);
     }
@@ -130,41 +128,41 @@ async fn finish_registration(VisitorForm { visitor, form }: VisitorForm<OwnAccou
     let take = move |tx: &Tx<'_>| ceremony::take(tx, Kind::Register, Some(user), hash);
     let state = visitor.write_user("ceremony", take).await?;
     let credential = party.finish_registration(&state, &response)?;
-    let default_name = || passkey::default_name(visitor.guest.browser().user_agent.as_deref());
-    let name = form.optional("name").map_or_else(default_name, str::to_owned);
+    let name = form.optional("name").map_or_else(|| default_name(&visitor), str::to_owned);
     change(&visitor, "passkey.added", move |tx| Ok(passkey::add(tx, user, &name, credential)?.id))
         .await?;
     Ok(json_response(&json!({ "next": format!("{PAGE}?done=added") })))
 }
 
-async fn show_rename_form(
-    PathParams(id): PathParams<PasskeyId>,
-    visitor: Visitor<OwnAccount>,
-) -> PageResult {
-    let name = find_own(&visitor, id).await?.name;
-    let frame = visitor.frame(t!("Rename passkey"), Section::Passkeys);
-    let form = FilledForm::empty(NAME_FIELDS).with("name", name);
-    Ok(html(StatusCode::OK, &RenamePage { frame, form })?)
+/// The default name of a passkey that this browser creates.
+fn default_name(visitor: &Me) -> String {
+    passkey::default_name(visitor.guest.browser().user_agent.as_deref())
 }
 
-async fn rename(
-    PathParams(id): PathParams<PasskeyId>,
-    VisitorForm { visitor, form }: VisitorForm<OwnAccount>,
-) -> PageResult {
-    let (user, name) = (visitor.visit.user, form.text("name").to_owned());
-    let work = move |tx: &Tx<'_>| passkey::rename(tx, user, id, &name).map(|()| id);
-    let mut form = FilledForm::submitted(NAME_FIELDS, &form);
-    if form.accept(change(&visitor, "passkey.renamed", work).await)?.is_some() {
-        return Ok(see_other("/account/passkeys?done=renamed"));
-    }
+async fn show_rename_form(PathParams(id): PathParams<PasskeyId>, visitor: Me) -> PageResult {
+    let name = find_own(&visitor, id).await?.name;
+    rename_page(&visitor, FilledForm::empty(NAME_FIELDS).with("name", name))
+}
+
+fn rename_page(visitor: &Me, form: FilledForm) -> PageResult {
     let frame = visitor.frame(t!("Rename passkey"), Section::Passkeys);
     Ok(html(form.status(), &RenamePage { frame, form })?)
 }
 
-async fn show_removal(
+async fn rename(
     PathParams(id): PathParams<PasskeyId>,
-    visitor: Visitor<OwnAccount>,
+    MyForm { visitor, form }: MyForm,
 ) -> PageResult {
+    let (user, name) = (visitor.visit.user, form.text("name").to_owned());
+    let work = move |tx: &Tx<'_>| passkey::rename(tx, user, id, &name);
+    let mut form = FilledForm::submitted(NAME_FIELDS, &form);
+    match form.accept(change(&visitor, "passkey.renamed", work).await)? {
+        Some(()) => Ok(see_other("/account/passkeys?done=renamed")),
+        None => rename_page(&visitor, form),
+    }
+}
+
+async fn show_removal(PathParams(id): PathParams<PasskeyId>, visitor: Me) -> PageResult {
     visitor.require_recent_authentication(&removal_path(id))?;
     let name = find_own(&visitor, id).await?.name;
     let is_last = list_own(&visitor).await?.len() == 1;
@@ -184,12 +182,11 @@ async fn show_removal(
 
 async fn remove(
     PathParams(id): PathParams<PasskeyId>,
-    VisitorForm { visitor, .. }: VisitorForm<OwnAccount>,
+    MyForm { visitor, .. }: MyForm,
 ) -> PageResult {
     visitor.require_recent_authentication(&removal_path(id))?;
     let user = visitor.visit.user;
-    let work = move |tx: &Tx<'_>| passkey::remove(tx, user, id).map(|()| id);
-    change(&visitor, "passkey.removed", work).await?;
+    change(&visitor, "passkey.removed", move |tx| passkey::remove(tx, user, id)).await?;
     Ok(see_other("/account/passkeys?done=removed"))
 }
 
@@ -203,7 +200,7 @@ async fn begin_sign_in(GuestForm { guest, .. }: GuestForm) -> PageResult {
     let started = relying_party(&guest.app)?.start_authentication()?;
     let hash = started.challenge.hash(&guest.csrf);
     let store = move |tx: &Tx<'_>| ceremony::begin(tx, Kind::SignIn, None, hash, started.state);
-    guest.app.db.write(guest.scope("ceremony"), store).await?;
+    guest.write("ceremony", store).await?;
     Ok(json_response(&json!({ "options": started.options })))
 }
 
@@ -220,21 +217,20 @@ async fn finish_sign_in(posted: GuestForm) -> PageResult {
 }
 
 async fn authenticate(GuestForm { guest, form }: &GuestForm) -> Result<Response> {
-    let (app, party) = (&guest.app, relying_party(&guest.app)?);
+    let party = relying_party(&guest.app)?;
     let response = AuthenticationResponse::parse(form.text("credential"))?;
     let hash = response.challenge()?.hash(&guest.csrf);
     let take = move |tx: &Tx<'_>| ceremony::take(tx, Kind::SignIn, None, hash);
-    let state = app.db.write(guest.scope("ceremony"), take).await?;
+    let state = guest.write("ceremony", take).await?;
     let credential_id = response.credential_id().to_vec();
     let find = move |db: &Reader<'_>| passkey::find_by_credential_id(db, credential_id);
-    let passkey = app.db.read(guest.scope("passkeys"), find).await?;
     let unknown = || Error::new(Code::InvalidCredentials, "This passkey is not registered.");
-    let passkey = passkey.ok_or_else(unknown)?;
+    let passkey = guest.read("passkeys", find).await?.ok_or_else(unknown)?;
     let new_state = party.finish_authentication(&state, &response, &passkey)?;
-    let (browser, user, id) = (guest.browser(), passkey.user_id, passkey.id);
-    let previous = guest.visit.as_ref().map(|visit| (visit.user, visit.session));
+    let (user, id) = (passkey.user_id, passkey.id);
+    let (browser, previous) = (guest.browser(), previous_session(guest));
     let sign_in = move |tx: &Tx<'_>| passkey::sign_in(tx, &passkey, new_state, browser, previous);
-    let token = app.db.write(guest.scope("sign-in"), sign_in).await?;
+    let token = guest.write("sign-in", sign_in).await?;
     uncount_attempt(guest);
     audit(guest, user, "passkey.used", passkey::audit_details(id)).await?;
     let next = safe_redirect_path(form.text("next"));
@@ -243,7 +239,7 @@ async fn authenticate(GuestForm { guest, form }: &GuestForm) -> Result<Response>
 
 /// Changes a passkey of the visitor and writes the change to the audit log of every club they belong to.
 async fn change(
-    visitor: &Visitor<OwnAccount>,
+    visitor: &Me,
     action: &'static str,
     work: impl FnOnce(&Tx<'_>) -> Result<PasskeyId> + Send + 'static,
 ) -> Result<()> {
@@ -251,19 +247,17 @@ async fn change(
     audit(&visitor.guest, visitor.visit.user, action, passkey::audit_details(id)).await
 }
 
-async fn list_own(visitor: &Visitor<OwnAccount>) -> Result<Vec<Passkey>> {
+async fn list_own(visitor: &Me) -> Result<Vec<Passkey>> {
     let user = visitor.visit.user;
-    let list = move |db: &Reader<'_>| passkey::list(db, user);
-    visitor.app().db.read(visitor.guest.scope("passkeys"), list).await
+    visitor.guest.read("passkeys", move |db| passkey::list(db, user)).await
 }
 
-async fn find_own(visitor: &Visitor<OwnAccount>, id: PasskeyId) -> Result<Passkey> {
+async fn find_own(visitor: &Me, id: PasskeyId) -> Result<Passkey> {
     let user = visitor.visit.user;
-    let find = move |db: &Reader<'_>| passkey::find(db, user, id);
-    visitor.app().db.read(visitor.guest.scope("passkeys"), find).await
+    visitor.guest.read("passkeys", move |db| passkey::find(db, user, id)).await
 }
 
-async fn check_email_confirmed(visitor: &Visitor<OwnAccount>) -> Result<()> {
+async fn check_email_confirmed(visitor: &Me) -> Result<()> {
     if needs_email_confirmation(visitor).await? {
         return Err(Error::invalid_state("Confirm your email address first."));
     }
@@ -282,7 +276,7 @@ fn relying_party(app: &App) -> Result<RelyingParty> {
 
 /// The response for a visitor who must authenticate again first. A script cannot follow a redirect to another page,
 /// so it gets the page's URL as JSON.
-fn reauthentication_response(visitor: &Visitor<OwnAccount>) -> PageResult<Option<Response>> {
+fn reauthentication_response(visitor: &Me) -> PageResult<Option<Response>> {
     match visitor.require_recent_authentication(PAGE) {
         Ok(()) => Ok(None),
         Err(PageError::Redirect(next)) => Ok(Some(json_response(&json!({ "next": next })))),

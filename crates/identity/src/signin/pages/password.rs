@@ -3,11 +3,9 @@
 use kit::secret::Token;
 
 use super::account::current_user;
-use super::fields;
-use super::reset::send_password_changed_email;
+use super::reset::{hash_password, send_password_changed_email};
 use super::sign_in::password_proof;
-use super::{attempt, audit, audit_failure, flash, uncount_attempt};
-use crate::accounts::permissions::OwnAccount;
+use super::{Me, MyForm, attempt, audit, audit_failure, fields, flash, uncount_attempt};
 use crate::accounts::session;
 use crate::accounts::user;
 use crate::prelude::*;
@@ -37,19 +35,15 @@ const FIELDS: &[Field] = &[
     fields::NEW_PASSWORD,
 ];
 
-async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
+async fn show(visitor: Me) -> PageResult {
     let has_password = current_user(&visitor).await?.password_hash.is_some();
-    Ok(password_page(&visitor, has_password, Faults::default())?)
+    password_page(&visitor, has_password, Faults::default())
 }
 
-fn password_page(
-    visitor: &Visitor<OwnAccount>,
-    has_password: bool,
-    faults: Faults,
-) -> Result<Response> {
+fn password_page(visitor: &Me, has_password: bool, faults: Faults) -> PageResult {
     let frame = visitor.frame(t!("Password"), Section::Password).flash(flash(&visitor.guest));
     let form = FilledForm::empty(FIELDS).with_faults(faults).only_if(has_password, "current");
-    page::html(form.status(), &PasswordPage { frame, email: &visitor.visit.email, form })
+    Ok(page::html(form.status(), &PasswordPage { frame, email: &visitor.visit.email, form })?)
 }
 
 /// The result of a password change.
@@ -62,7 +56,7 @@ enum PasswordChange {
     Changed(Token),
 }
 
-async fn change(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageResult {
+async fn change(MyForm { visitor, form }: MyForm) -> PageResult {
     let (app, guest) = (visitor.app(), &visitor.guest);
     let user = current_user(&visitor).await?;
     let has_password = user.password_hash.is_some();
@@ -78,19 +72,16 @@ async fn change(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageR
     };
     let proof = if has_password {
         let current = form.get("current").unwrap_or_default();
-        let verdict = app.passwords.verify(current, user.password_hash.clone()).await?;
-        let Some(proof) = password_proof(&user, verdict) else { return Ok(wrong_password()?) };
+        let proof = password_proof(app, Some(&user), current).await?;
+        let Some(proof) = proof else { return wrong_password() };
         Some(proof)
     } else {
         None
     };
-    let password = form.get("password").unwrap_or_default();
-    let hashed = app.passwords.hash(password, &[&user.name, &user.email]).await;
     let (id, session) = (user.id, visitor.visit.session);
-    let (hash, rejected) = match hashed {
-        Ok(hash) => (Some(hash), None),
-        Err(error) if error.code == Code::ValidationFailed => (None, Some(error)),
-        Err(error) => return Err(error.into()),
+    let (hash, faults) = match hash_password(app, &user, &form).await? {
+        Ok(hash) => (Some(hash), Faults::default()),
+        Err(faults) => (None, faults),
     };
     let change = move |tx: &Tx<'_>| {
         let authenticated = match proof {
@@ -108,12 +99,11 @@ async fn change(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageR
     };
     let result = visitor.write_user("account", change).await?;
     if matches!(result, PasswordChange::WrongPassword) {
-        return Ok(wrong_password()?);
+        return wrong_password();
     }
     uncount_attempt(guest);
-    let (PasswordChange::Changed(token), None) = (result, &rejected) else {
-        let faults = rejected.as_ref().map(Faults::from).unwrap_or_default();
-        return Ok(password_page(&visitor, has_password, faults)?);
+    let PasswordChange::Changed(token) = result else {
+        return password_page(&visitor, has_password, faults);
     };
     audit(guest, user.id, "user.password_changed", json!({})).await?;
     send_password_changed_email(app, &user);

@@ -2,17 +2,14 @@
 
 use std::time::Duration;
 
-use kit::secret::Token;
 use kit::text;
 
-use super::fields;
-use super::{audit, email_user, is_real_user, name_for_email, throttle_keys};
+use super::{audit, email_user, fields, throttle_keys};
 use crate::accounts::user::{self, User};
 use crate::prelude::*;
 use crate::signin::authentication::{self, ResetOutcome};
 use crate::signin::passkey;
 use crate::signin::throttle::Factor;
-use crate::smtp::direct::DirectEmail;
 use crate::web::form::FilledForm;
 use crate::web::page;
 use crate::web::prelude::*;
@@ -47,10 +44,10 @@ struct ForgotPage {
 }
 
 async fn show_form(guest: Guest) -> PageResult {
-    Ok(forgot_page(&guest, false)?)
+    forgot_page(&guest, false)
 }
 
-fn forgot_page(guest: &Guest, sent: bool) -> Result<Response> {
+fn forgot_page(guest: &Guest, sent: bool) -> PageResult {
     let mail = guest.app.direct_mailer.has_server();
     let title = if sent { t!("Check your email") } else { t!("Forgot your password?") };
     let form = FilledForm::empty(&[fields::EMAIL]);
@@ -61,17 +58,15 @@ fn forgot_page(guest: &Guest, sent: bool) -> Result<Response> {
 /// Sends the same response whether or not a user has the address; the lookup runs in the background.
 async fn send(GuestForm { guest, form }: GuestForm) -> PageResult {
     if !guest.app.direct_mailer.has_server() {
-        return Ok(forgot_page(&guest, false)?);
+        return forgot_page(&guest, false);
     }
-    guest.app.throttle.check(REQUESTS_PER_ADDRESS, guest.context.address())?;
+    let throttle = &guest.app.throttle;
+    throttle.check(REQUESTS_PER_ADDRESS, guest.context.address())?;
     let email = text::to_nfc(form.text("email")).into_owned();
     let (here, anywhere) = throttle_keys(&guest, Factor::Password, &email).hashes();
-    let throttle = &guest.app.throttle;
     let allowed = || {
-        throttle
-            .check(REQUESTS_PER_ADDRESS_AND_EMAIL, here)
-            .and_then(|()| throttle.check(EMAILS_PER_USER, anywhere))
-            .is_ok()
+        throttle.check(REQUESTS_PER_ADDRESS_AND_EMAIL, here).is_ok()
+            && throttle.check(EMAILS_PER_USER, anywhere).is_ok()
     };
     if email.len() <= 254 && allowed() {
         let app = guest.app.clone();
@@ -81,40 +76,23 @@ async fn send(GuestForm { guest, form }: GuestForm) -> PageResult {
             }
         });
     }
-    Ok(forgot_page(&guest, true)?)
+    forgot_page(&guest, true)
 }
 
 async fn send_reset_email(app: &App, email: String) -> Result<()> {
-    let link = app
-        .db
-        .write(Scope::system("reset"), move |tx| authentication::create_reset_link(tx, &email))
-        .await;
-    let (user, token) = match link {
-        Ok(link) => link,
+    let create = move |tx: &Tx<'_>| authentication::create_reset_link(tx, &email);
+    let (user, token) = match app.db.write(Scope::system("reset"), create).await {
         Err(error) if error.code == Code::NotFound => return Ok(()),
-        Err(error) => return Err(error),
+        link => link?,
     };
-    if is_real_user(app, user.id).await? {
-        let text = message!(
-            "Somebody asked to reset your Touchline password.\n\nTo choose a new password, open this link within 30 \
-             minutes:\n\n{link}\n\nIf you did not request this, ignore this email. Your password stays the same.\n",
-            link = reset_url(app, &token)
-        );
-        let write = || (t!("Reset your password").to_owned(), text.to_string());
-        let (subject, text) = user.locale().run(write);
-        app.send_email(&DirectEmail {
-            to_name: name_for_email(&user),
-            to_address: user.email,
-            subject,
-            text,
-        });
-    }
+    let text = message!(
+        "Somebody asked to reset your Touchline password.\n\nTo choose a new password, open this link within 30 \
+         minutes:\n\n{link}\n\nIf you did not request this, ignore this email. Your password stays the same.\n",
+        // It uses the configured base URL, never the `Host` header of a request.
+        link = app.url(&format!("/reset/{}", token.reveal()))
+    );
+    email_user(app, &user, message!("Reset your password"), text);
     Ok(())
-}
-
-/// The URL of a reset link. It uses the configured base URL, never the `Host` header of a request.
-fn reset_url(app: &App, token: &Token) -> String {
-    app.url(&format!("/reset/{}", token.reveal()))
 }
 
 #[derive(Template)]
@@ -127,7 +105,7 @@ struct ResetPage<'a> {
 
 async fn show_reset_form(guest: Guest, PathParams(token): PathParams<String>) -> PageResult {
     let user = find_user(&guest, &token).await?;
-    Ok(reset_page(&guest, &user, Faults::default())?)
+    reset_page(&guest, &user, Faults::default())
 }
 
 async fn find_user(guest: &Guest, token: &str) -> Result<User> {
@@ -136,10 +114,10 @@ async fn find_user(guest: &Guest, token: &str) -> Result<User> {
         let link = authentication::find_reset_link(db, &token)?;
         user::find(db, link.user_id.ok_or_else(Error::not_found)?)
     };
-    guest.app.db.read(guest.scope("reset"), find).await
+    guest.read("reset", find).await
 }
 
-fn reset_page(guest: &Guest, user: &User, faults: Faults) -> Result<Response> {
+fn reset_page(guest: &Guest, user: &User, faults: Faults) -> PageResult {
     let frame = guest.frame(t!("Choose a new password"));
     let form = FilledForm::empty(&[fields::NEW_PASSWORD]).with_faults(faults);
     let page = ResetPage { frame, email: &user.email, form };
@@ -151,21 +129,29 @@ async fn set_password(
     GuestForm { guest, form }: GuestForm,
 ) -> PageResult {
     let user = find_user(&guest, &token).await?;
-    let password = form.get("password").unwrap_or_default();
-    let hashed = guest.app.passwords.hash(password, &[&user.name, &user.email]).await;
-    let hash = match hashed {
+    let hash = match hash_password(&guest.app, &user, &form).await? {
         Ok(hash) => hash,
-        Err(error) if error.code == Code::ValidationFailed => {
-            return Ok(reset_page(&guest, &user, Faults::from(&error))?);
-        }
-        Err(error) => return Err(error.into()),
+        Err(faults) => return reset_page(&guest, &user, faults),
     };
     let change = move |tx: &Tx<'_>| authentication::reset_password(tx, &token, &hash);
-    let (_, reset) = guest.app.db.write(guest.scope("reset"), change).await?;
+    let (_, reset) = guest.write("reset", change).await?;
     audit_reset(&guest, &user, &reset).await?;
     send_password_changed_email(&guest.app, &user);
     let done = if reset.removed_sign_in_methods() { "reset-all" } else { "reset" };
     Ok(see_other(&format!("/sign-in?done={done}")))
+}
+
+/// The hash of the user's new password in the form, or why it is not acceptable.
+pub(super) async fn hash_password(
+    app: &App,
+    user: &User,
+    form: &Form,
+) -> Result<std::result::Result<String, Faults>> {
+    let password = form.get("password").unwrap_or_default();
+    match app.passwords.hash(password, &[&user.name, &user.email]).await {
+        Err(error) if error.code == Code::ValidationFailed => Ok(Err(Faults::from(&error))),
+        hash => hash.map(Ok),
+    }
 }
 
 async fn audit_reset(guest: &Guest, user: &User, reset: &ResetOutcome) -> Result<()> {

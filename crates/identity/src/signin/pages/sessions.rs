@@ -1,9 +1,9 @@
 //! `/account/sessions`: the browsers that the user is signed in with.
 
-use super::{audit, flash};
-use crate::accounts::permissions::OwnAccount;
+use super::{Me, MyForm, audit, flash};
 use crate::accounts::session::{self, Session};
 use crate::prelude::*;
+use crate::signin::passkey;
 use crate::web::page;
 use crate::web::prelude::*;
 use crate::web::visitor::clear_session_cookie;
@@ -19,40 +19,30 @@ pub(super) fn router() -> Router<App> {
 #[template(path = "account/sessions.html")]
 struct SessionsPage {
     frame: Frame,
-    sessions: Vec<SessionRow>,
+    /// The sessions with the names of their browsers.
+    sessions: Vec<(Session, String)>,
+    /// The session of this request.
+    current: SessionId,
     now: Timestamp,
 }
 
-struct SessionRow {
-    session: Session,
-    browser: String,
-    /// Whether it is the session of this request.
-    is_current: bool,
-}
-
-async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
+async fn show(visitor: Me) -> PageResult {
     let (user, current) = (visitor.visit.user, visitor.visit.session);
-    let list = move |db: &Reader<'_>| session::list(db, user);
-    let sessions = visitor.app().db.read(visitor.guest.scope("account"), list).await?;
-    let row = |session: Session| SessionRow {
-        browser: browser_name(session.user_agent.as_deref().unwrap_or_default()),
-        is_current: session.id == current,
-        session,
+    let sessions = visitor.guest.read("account", move |db| session::list(db, user)).await?;
+    let with_browser = |session: Session| {
+        let browser = browser_name(session.user_agent.as_deref().unwrap_or_default());
+        (session, browser)
     };
     let frame = visitor.frame(t!("Signed-in browsers"), Section::Sessions);
     let frame = frame.flash(flash(&visitor.guest));
-    let sessions = sessions.into_iter().map(row).collect();
-    let page = SessionsPage { frame, sessions, now: visitor.app().clock.now() };
+    let sessions = sessions.into_iter().map(with_browser).collect();
+    let page = SessionsPage { frame, sessions, current, now: visitor.app().clock.now() };
     Ok(page::html(StatusCode::OK, &page)?)
 }
 
 /// The name of a browser and its system, from the user agent.
 fn browser_name(agent: &str) -> String {
-    let first_match = |names: &[(&str, &'static str)]| {
-        names.iter().find(|(token, _)| agent.contains(token)).map(|(_, name)| *name)
-    };
-    // User agents also contain the names of other browsers, so more specific tokens come first.
-    let name = first_match(&[
+    let browsers = [
         ("Edg/", "Edge"),
         ("OPR/", "Opera"),
         ("SamsungBrowser/", "Samsung Internet"),
@@ -61,32 +51,15 @@ fn browser_name(agent: &str) -> String {
         ("CriOS/", "Chrome"),
         ("Chrome/", "Chrome"),
         ("Safari/", "Safari"),
-    ]);
-    let system = first_match(&[
-        ("iPhone", "iPhone"),
-        ("iPad", "iPad"),
-        ("Android", "Android"),
-        ("Windows", "Windows"),
-        ("Mac OS X", "Mac"),
-        ("CrOS", "Chromebook"),
-        ("Linux", "Linux"),
-    ]);
-    match (name, system) {
-        // Translators: such as “Firefox on Windows”
-        (Some(browser), Some(system)) => t!("{browser} on {system}", browser, system),
-        (Some(name), None) | (None, Some(name)) => name.to_owned(),
-        (None, None) => t!("Unknown browser").to_owned(),
-    }
+    ];
+    let name = passkey::browser_and_system(agent, &browsers, "Chromebook");
+    name.unwrap_or_else(|| t!("Unknown browser").to_owned())
 }
 
-async fn end(
-    PathParams(id): PathParams<String>,
-    VisitorForm { visitor, .. }: VisitorForm<OwnAccount>,
-) -> PageResult {
+async fn end(PathParams(id): PathParams<String>, MyForm { visitor, .. }: MyForm) -> PageResult {
     let id: SessionId = id.parse().map_err(|_| Error::not_found())?;
     let user = visitor.visit.user;
-    let end = move |tx: &Tx<'_>| session::end(tx, user, id);
-    if !visitor.write_user("sessions", end).await? {
+    if !visitor.write_user("sessions", move |tx| session::end(tx, user, id)).await? {
         return Err(Error::not_found().into());
     }
     audit(&visitor.guest, user, "user.session_ended", json!({ "session": id })).await?;
@@ -96,7 +69,7 @@ async fn end(
     Ok(see_other("/account/sessions?done=ended"))
 }
 
-async fn end_others(VisitorForm { visitor, .. }: VisitorForm<OwnAccount>) -> PageResult {
+async fn end_others(MyForm { visitor, .. }: MyForm) -> PageResult {
     let (user, current) = (visitor.visit.user, visitor.visit.session);
     let end = move |tx: &Tx<'_>| session::end_others(tx, user, Some(current));
     let ended = visitor.write_user("sessions", end).await?;

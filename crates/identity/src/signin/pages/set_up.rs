@@ -2,8 +2,7 @@
 
 use kit::IdGenerator;
 
-use super::audit;
-use super::fields;
+use super::{audit, fields, previous_session};
 use crate::accounts::profile;
 use crate::accounts::session::Method;
 use crate::prelude::*;
@@ -58,12 +57,11 @@ struct SetUpPage {
 }
 
 async fn show_form(guest: Guest, PathParams(token): PathParams<String>) -> PageResult {
-    let check = move |db: &Reader<'_>| set_up::check_link(db, &token);
-    guest.app.db.read(guest.scope("set-up"), check).await?;
-    Ok(set_up_page(&guest, FilledForm::empty(FIELDS))?)
+    guest.read("set-up", move |db| set_up::check_link(db, &token)).await?;
+    set_up_page(&guest, FilledForm::empty(FIELDS))
 }
 
-fn set_up_page(guest: &Guest, form: FilledForm) -> Result<Response> {
+fn set_up_page(guest: &Guest, form: FilledForm) -> PageResult {
     let zone_chosen = !form.all("timezone").is_empty();
     let frame = guest.frame(t!("Set up Touchline"));
     let zones = Zone::names().into_iter().map(|name| (name.clone(), name));
@@ -76,10 +74,9 @@ async fn submit(
     PathParams(token): PathParams<String>,
     GuestForm { guest, form }: GuestForm,
 ) -> PageResult {
-    let (app, checked_token) = (&guest.app, token.clone());
     // Check the link before hashing the password, so that only the holder of a link can cause that work.
-    let check = move |db: &Reader<'_>| set_up::check_link(db, &checked_token);
-    app.db.read(guest.scope("set-up"), check).await?;
+    let checked_token = token.clone();
+    guest.read("set-up", move |db| set_up::check_link(db, &checked_token)).await?;
     let created = create_club(&guest, &form, token).await;
     if let Err(error) = &created
         && error.code == Code::Gone
@@ -90,7 +87,7 @@ async fn submit(
     let mut form = FilledForm::submitted(FIELDS, &form);
     match form.accept(created)? {
         Some(token) => Ok(set_session_cookie(see_other("/set-up"), &token)),
-        None => Ok(set_up_page(&guest, form)?),
+        None => set_up_page(&guest, form),
     }
 }
 
@@ -108,16 +105,15 @@ async fn create_club(guest: &Guest, form: &Form, link: String) -> Result<kit::se
         password_hash: app.passwords.hash(password, &personal_words).await?,
     };
     let club: AccountId = IdGenerator::default().generate(app.clock.now(), &app.rng);
-    let scope = Scope::account(club, "set-up").for_request(guest.context.id());
+    let scope = guest.scope_in(club, "set-up");
     let owner = app.db.write(scope, move |tx| set_up::create_first_club(tx, &link, new)).await?;
     let entry = SignIn {
         user: owner.id,
         method: Method::Link,
         browser: guest.browser(),
-        previous_session: guest.visit.as_ref().map(|visit| (visit.user, visit.session)),
+        previous_session: previous_session(guest),
     };
-    let sign_in = move |tx: &Tx<'_>| authentication::sign_in(tx, entry);
-    let (_, token) = app.db.write(guest.scope("sign-in"), sign_in).await?;
+    let (_, token) = guest.write("sign-in", move |tx| authentication::sign_in(tx, entry)).await?;
     audit(guest, owner.id, "user.signed_in", json!({ "method": Method::Link })).await?;
     Ok(token)
 }

@@ -3,8 +3,8 @@
 use kit::secret::Token;
 use kit::text;
 
-use super::fields;
-use super::{attempt, audit, audit_failure, email_user, flash, query, uncount_attempt};
+use super::{attempt, audit, audit_failure, email_user, fields, flash};
+use super::{previous_session, uncount_attempt};
 use crate::accounts::session::{self, Method, Session, SessionLookup};
 use crate::accounts::user::{self, User};
 use crate::passwords::Verification;
@@ -51,16 +51,16 @@ const CODE_FIELDS: &[Field] = &[
 ];
 
 async fn show_form(guest: Guest) -> PageResult {
-    let query = query(&guest);
+    let query = guest.query().unwrap_or_default();
     let next = safe_redirect_path(query.text("next"));
     match &guest.visit {
         Some(visit) if visit.pending => Ok(see_other(&code_url(next))),
         Some(_) => Ok(see_other(next)),
-        None => Ok(sign_in_page(&guest, "", next, "")?),
+        None => sign_in_page(&guest, "", next, ""),
     }
 }
 
-fn sign_in_page(guest: &Guest, email: &str, next: &str, error: &'static str) -> Result<Response> {
+fn sign_in_page(guest: &Guest, email: &str, next: &str, error: &'static str) -> PageResult {
     let frame = guest.frame(t!("Sign in")).flash(flash(guest));
     let form = FilledForm::empty(FIELDS).with("email", email).with("next", next);
     let form = form.with_error("password", error);
@@ -77,18 +77,15 @@ async fn submit(GuestForm { guest, form }: GuestForm) -> PageResult {
     let password = form.get("password").unwrap_or_default();
     let attempt = attempt(&guest, Factor::Password, email).await?;
     let address = text::to_nfc(email).into_owned();
-    let find = move |db: &Reader<'_>| user::find_by_email(db, &address);
-    let user = guest.app.db.read(guest.scope("sign-in"), find).await?;
-    let stored_hash = user.as_ref().and_then(|user| user.password_hash.clone());
-    let verdict = guest.app.passwords.verify(password, stored_hash).await?;
-    let signed_in_session = match user.as_ref().and_then(|user| password_proof(user, verdict)) {
-        Some(proof) => sign_in_with_password(&guest, proof, &attempt).await?,
+    let user = guest.read("sign-in", move |db| user::find_by_email(db, &address)).await?;
+    let signed_in_session = match password_proof(&guest.app, user.as_ref(), password).await? {
+        Some(proof) => sign_in_with_password(&guest, proof, attempt).await?,
         None => None,
     };
     let (Some(user), Some((session, token))) = (&user, signed_in_session) else {
         audit_failure(&guest, user.as_ref(), &attempt, "password");
         let error = t!("The email address or password is incorrect.");
-        return Ok(sign_in_page(&guest, email, next, error)?);
+        return sign_in_page(&guest, email, next, error);
     };
     if session.pending {
         return Ok(set_session_cookie(see_other(&code_url(next)), &token));
@@ -97,34 +94,41 @@ async fn submit(GuestForm { guest, form }: GuestForm) -> PageResult {
     Ok(set_session_cookie(see_other(next), &token))
 }
 
-/// The proof for a correct password; `None` if the password is wrong.
-pub(super) fn password_proof(user: &User, verdict: Verification) -> Option<PasswordProof> {
-    let upgraded_hash = match verdict {
-        Verification::Wrong => return None,
+/// The proof for a correct password; `None` if the password is wrong. Takes as long without a user.
+pub(super) async fn password_proof(
+    app: &App,
+    user: Option<&User>,
+    password: &str,
+) -> Result<Option<PasswordProof>> {
+    let stored_hash = user.and_then(|user| user.password_hash.clone());
+    let upgraded_hash = match app.passwords.verify(password, stored_hash.clone()).await? {
+        Verification::Wrong => return Ok(None),
         Verification::Correct => None,
         Verification::CorrectButOutdated(hash) => Some(hash),
     };
-    let verified_hash = user.password_hash.clone()?;
-    Some(PasswordProof { user: user.id, verified_hash, upgraded_hash })
+    Ok(user.zip(stored_hash).map(|(user, verified_hash)| PasswordProof {
+        user: user.id,
+        verified_hash,
+        upgraded_hash,
+    }))
 }
 
 /// Begins the session; `None` if the password was changed since it was verified.
 async fn sign_in_with_password(
     guest: &Guest,
     proof: PasswordProof,
-    attempt: &Attempt,
+    attempt: Attempt,
 ) -> Result<Option<(Session, Token)>> {
-    let (browser, previous) = (guest.browser(), guest.visit.as_ref().map(|v| (v.user, v.session)));
-    let attempt = *attempt;
+    let (browser, previous) = (guest.browser(), previous_session(guest));
     let sign_in = move |tx: &Tx<'_>| {
         let session = authentication::sign_in_with_password(tx, &proof, browser, previous)?;
         // While the second step is missing, the attempt still counts as a failure.
         if session.as_ref().is_some_and(|(session, _)| !session.pending) {
             throttle::record_success(tx, attempt)?;
         }
-        Ok::<_, Error>(session)
+        Ok(session)
     };
-    guest.app.db.write(guest.scope("sign-in"), sign_in).await
+    guest.write("sign-in", sign_in).await
 }
 
 /// Records a completed sign-in.
@@ -134,19 +138,19 @@ async fn complete_sign_in(guest: &Guest, user: &User, method: Method) -> Result<
 }
 
 async fn show_code_form(guest: Guest) -> PageResult {
-    let query = query(&guest);
+    let query = guest.query().unwrap_or_default();
     let next = safe_redirect_path(query.text("next"));
     match &guest.visit {
-        Some(visit) if visit.pending => Ok(code_page(&guest, next, "")?),
+        Some(visit) if visit.pending => code_page(&guest, next, ""),
         Some(_) => Ok(see_other(next)),
         None => Ok(see_other("/sign-in")),
     }
 }
 
-fn code_page(guest: &Guest, next: &str, error: &'static str) -> Result<Response> {
+fn code_page(guest: &Guest, next: &str, error: &'static str) -> PageResult {
     let form = FilledForm::empty(CODE_FIELDS).with("next", next).with_error("code", error);
     let page = CodePage { frame: guest.frame(t!("Enter your code")), form };
-    page::html(page.form.status(), &page)
+    Ok(page::html(page.form.status(), &page)?)
 }
 
 async fn submit_code(GuestForm { guest, form }: GuestForm) -> PageResult {
@@ -156,9 +160,8 @@ async fn submit_code(GuestForm { guest, form }: GuestForm) -> PageResult {
     };
     let id = visit.user;
     let attempt = attempt(&guest, Factor::Code, &visit.email).await?;
-    let find = move |db: &Reader<'_>| user::find(db, id);
-    let user = guest.app.db.read(guest.scope("sign-in"), find).await?;
-    let completed = match sign_in_with_code(&guest, &visit, &attempt, form.text("code")).await {
+    let user = guest.read("sign-in", move |db| user::find(db, id)).await?;
+    let completed = match sign_in_with_code(&guest, &visit, attempt, form.text("code")).await {
         // The pending session has ended, for example because the password was changed.
         Err(error) if error.code == Code::InvalidCredentials => {
             return Ok(clear_session_cookie(see_other("/sign-in")));
@@ -171,7 +174,7 @@ async fn submit_code(GuestForm { guest, form }: GuestForm) -> PageResult {
             return Ok(clear_session_cookie(see_other("/sign-in?done=codes")));
         }
         let error = t!("This code is incorrect or was already used. Wait for the next code.");
-        return Ok(code_page(&guest, next, error)?);
+        return code_page(&guest, next, error);
     };
     complete_sign_in(&guest, &user, method).await?;
     if method == Method::RecoveryCode {
@@ -194,21 +197,20 @@ async fn count_wrong_code(guest: &Guest, visit: &SessionLookup) -> Result<bool> 
         if too_many {
             session::end(tx, user, id)?;
         }
-        Ok::<_, Error>(too_many)
+        Ok(too_many)
     };
-    guest.app.db.write(guest.scope("attempts"), count).await
+    guest.write("attempts", count).await
 }
 
 /// Completes a pending sign-in; `None` if the code is wrong.
 async fn sign_in_with_code(
     guest: &Guest,
     visit: &SessionLookup,
-    attempt: &Attempt,
+    attempt: Attempt,
     code: &str,
 ) -> Result<Option<(Method, Token)>> {
-    let (user, code, attempt) = (visit.user, code.to_owned(), *attempt);
-    let key = guest.app.secrets.key("totp");
-    let (browser, pending) = (guest.browser(), (user, visit.session));
+    let (key, code) = (guest.app.secrets.key("totp"), code.to_owned());
+    let (browser, pending) = (guest.browser(), (visit.user, visit.session));
     let sign_in = move |tx: &Tx<'_>| {
         let completed = authentication::sign_in_with_code(tx, &key, pending, &code, browser)?;
         if completed.is_some() {
@@ -216,14 +218,12 @@ async fn sign_in_with_code(
         }
         Ok(completed)
     };
-    guest.app.db.write(guest.scope("sign-in"), sign_in).await
+    guest.write("sign-in", sign_in).await
 }
 
 async fn sign_out(GuestForm { guest, .. }: GuestForm) -> PageResult {
-    if let Some(visit) = &guest.visit {
-        let (user, id) = (visit.user, visit.session);
-        let end = move |tx: &Tx<'_>| session::end(tx, user, id);
-        guest.app.db.write(guest.scope("sessions"), end).await?;
+    if let Some((user, id)) = previous_session(&guest) {
+        guest.write("sessions", move |tx| session::end(tx, user, id)).await?;
         audit(&guest, user, "user.signed_out", json!({})).await?;
     }
     Ok(clear_session_cookie(see_other("/sign-in?done=signed-out")))

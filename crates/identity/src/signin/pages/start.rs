@@ -4,7 +4,7 @@ use axum::response::Redirect;
 use http::HeaderMap;
 use http::header::ACCEPT;
 
-use crate::accounts::permissions::OwnAccount;
+use super::{Me, MyForm};
 use crate::accounts::profile;
 use crate::accounts::session;
 use crate::accounts::user::{self, Club, Role};
@@ -37,17 +37,13 @@ async fn start(guest: Guest, headers: HeaderMap) -> PageResult {
     }
     let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !accept.contains("text/html") {
-        return Ok(redirect_to_docs());
+        return Ok(Redirect::temporary("/docs").into_response());
     }
-    if guest.app.db.read(guest.scope("start"), profile::any_user_exists).await? {
+    if guest.read("start", profile::any_user_exists).await? {
         return Ok(see_other("/sign-in"));
     }
     let frame = guest.frame(t!("Set up this server"));
     Ok(page::html(StatusCode::OK, &NotSetUpPage { frame })?)
-}
-
-fn redirect_to_docs() -> Response {
-    Redirect::temporary("/docs").into_response()
 }
 
 #[derive(Template)]
@@ -65,16 +61,15 @@ impl ClubsPage {
     }
 }
 
-async fn choose(visitor: Visitor<OwnAccount>) -> PageResult {
+async fn choose(visitor: Me) -> PageResult {
     let id = visitor.visit.user;
-    let list = move |db: &Reader<'_>| user::clubs(db, id);
-    let clubs = visitor.app().db.read(visitor.guest.scope("clubs"), list).await?;
+    let clubs = visitor.guest.read("clubs", move |db| user::clubs(db, id)).await?;
     let frame = visitor.frame(t!("Your clubs"), Section::None);
     let page = ClubsPage { frame, clubs, current: visitor.visit.club };
     Ok(page::html(StatusCode::OK, &page)?)
 }
 
-async fn switch(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageResult {
+async fn switch(MyForm { visitor, form }: MyForm) -> PageResult {
     let club: AccountId = form.text("club").parse().map_err(|_| Error::not_found())?;
     let (id, session) = (visitor.visit.user, visitor.visit.session);
     let change = move |tx: &Tx<'_>| {

@@ -5,9 +5,8 @@ use std::fmt::Write;
 use qrcodegen::{QrCode, QrCodeEcc};
 
 use super::account::{current_user, needs_email_confirmation};
-use super::fields;
-use super::{attempt, audit, audit_failure, email_user, flash, uncount_attempt};
-use crate::accounts::permissions::OwnAccount;
+use super::{Me, MyForm};
+use super::{attempt, audit, audit_failure, email_user, fields, flash, uncount_attempt};
 use crate::prelude::*;
 use crate::signin::throttle::{self, Factor};
 use crate::signin::two_step::{self, Seed, State};
@@ -31,11 +30,11 @@ pub(super) fn router() -> Router<App> {
 
 #[derive(Template)]
 #[template(path = "account/two_step.html")]
-struct TwoStepPage {
+struct TwoStepPage<'a> {
     frame: Frame,
     state: State,
     unconfirmed: bool,
-    email: String,
+    email: &'a str,
 }
 
 #[derive(Template)]
@@ -59,53 +58,43 @@ struct CodesPage {
     just_turned_on: bool,
 }
 
-async fn show(visitor: Visitor<OwnAccount>) -> PageResult {
+async fn show(visitor: Me) -> PageResult {
     let id = visitor.visit.user;
-    let find = move |db: &Reader<'_>| two_step::state(db, id);
-    let state = visitor.app().db.read(visitor.guest.scope("account"), find).await?;
+    let state = visitor.guest.read("account", move |db| two_step::state(db, id)).await?;
     let frame = visitor.frame(t!("Two-step sign-in"), Section::TwoStep);
     let frame = frame.flash(flash(&visitor.guest));
-    let (unconfirmed, email) =
-        (needs_email_confirmation(&visitor).await?, visitor.visit.email.clone());
-    Ok(page::html(StatusCode::OK, &TwoStepPage { frame, state, unconfirmed, email })?)
+    let unconfirmed = needs_email_confirmation(&visitor).await?;
+    let page = TwoStepPage { frame, state, unconfirmed, email: &visitor.visit.email };
+    Ok(page::html(StatusCode::OK, &page)?)
 }
 
-async fn show_set_up(visitor: Visitor<OwnAccount>) -> PageResult {
+async fn show_set_up(visitor: Me) -> PageResult {
     visitor.require_recent_authentication(SET_UP)?;
     if needs_email_confirmation(&visitor).await? {
         return Ok(see_other(PAGE));
     }
     match seed(&visitor).await {
-        Ok(seed) => Ok(set_up_page(&visitor, &seed, "")?),
         Err(error) if error.code == Code::InvalidState => Ok(see_other(PAGE)),
-        Err(error) => Err(error.into()),
+        seed => set_up_page(&visitor, &seed?, ""),
     }
 }
 
-async fn seed(visitor: &Visitor<OwnAccount>) -> Result<Seed> {
+async fn seed(visitor: &Me) -> Result<Seed> {
     let (id, key) = (visitor.visit.user, visitor.app().secrets.key("totp"));
-    let make = move |tx: &Tx<'_>| two_step::begin(tx, &key, id);
-    visitor.write_user("account", make).await
+    visitor.write_user("account", move |tx| two_step::begin(tx, &key, id)).await
 }
 
-fn set_up_page(
-    visitor: &Visitor<OwnAccount>,
-    seed: &Seed,
-    error: &'static str,
-) -> Result<Response> {
-    let (key, issuer) = (seed.text(), format!("Touchline {}", visitor.app().base_url.host()));
+fn set_up_page(visitor: &Me, seed: &Seed, error: &'static str) -> PageResult {
+    let key = seed.text();
     let percent_encoded = |text: &str| url_encode(text).replace('+', "%20");
-    let uri = format!(
-        "otpauth://totp/{}:{}?secret={key}&issuer={}",
-        percent_encoded(&issuer),
-        percent_encoded(&visitor.visit.email),
-        percent_encoded(&issuer)
-    );
+    let issuer = percent_encoded(&format!("Touchline {}", visitor.app().base_url.host()));
+    let email = percent_encoded(&visitor.visit.email);
+    let uri = format!("otpauth://totp/{issuer}:{email}?secret={key}&issuer={issuer}");
     let groups: Vec<_> = key.as_bytes().chunks(4).map(String::from_utf8_lossy).collect();
     let frame = visitor.frame(t!("Set up two-step sign-in"), Section::TwoStep);
     let form = FilledForm::empty(CODE_FIELDS).with_error("code", error);
     let page = SetUpPage { frame, key: groups.join(" "), qr_code: qr_code_image(&uri)?, form };
-    page::html(page.form.status(), &page)
+    Ok(page::html(page.form.status(), &page)?)
 }
 
 /// A QR code as an SVG path.
@@ -128,7 +117,7 @@ fn qr_code_image(text: &str) -> Result<QrCodeImage> {
     Ok(QrCodeImage { side: code.size(), path })
 }
 
-async fn confirm(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> PageResult {
+async fn confirm(MyForm { visitor, form }: MyForm) -> PageResult {
     visitor.require_recent_authentication(SET_UP)?;
     if needs_email_confirmation(&visitor).await? {
         return Ok(see_other(PAGE));
@@ -142,12 +131,12 @@ async fn confirm(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> Page
         if codes.is_some() {
             throttle::record_success(tx, attempt)?;
         }
-        Ok::<_, Error>(codes)
+        Ok(codes)
     };
     let Some(codes) = visitor.write_user("account", turn_on).await? else {
         audit_failure(guest, Some(&user), &attempt, "two-step set-up");
         let error_text = t!("This code is incorrect. Enter the six digits that the app shows now.");
-        return Ok(set_up_page(&visitor, &seed(&visitor).await?, error_text)?);
+        return set_up_page(&visitor, &seed(&visitor).await?, error_text);
     };
     uncount_attempt(guest);
     audit(guest, id, "user.two_step_on", json!({})).await?;
@@ -156,19 +145,15 @@ async fn confirm(VisitorForm { visitor, form }: VisitorForm<OwnAccount>) -> Page
          and a code from your authenticator app.\n\nIf you did not do this, change your password immediately.\n"
     );
     email_user(app, &user, message!("Two-step sign-in is on"), text);
-    Ok(codes_page(&visitor, codes, true)?)
+    codes_page(&visitor, codes, true)
 }
 
-fn codes_page(
-    visitor: &Visitor<OwnAccount>,
-    codes: Vec<String>,
-    just_turned_on: bool,
-) -> Result<Response> {
+fn codes_page(visitor: &Me, codes: Vec<String>, just_turned_on: bool) -> PageResult {
     let frame = visitor.frame(t!("Your recovery codes"), Section::TwoStep);
-    page::html(StatusCode::OK, &CodesPage { frame, codes, just_turned_on })
+    Ok(page::html(StatusCode::OK, &CodesPage { frame, codes, just_turned_on })?)
 }
 
-async fn regenerate_codes(VisitorForm { visitor, .. }: VisitorForm<OwnAccount>) -> PageResult {
+async fn regenerate_codes(MyForm { visitor, .. }: MyForm) -> PageResult {
     visitor.require_recent_authentication(PAGE)?;
     let id = visitor.visit.user;
     let make = move |tx: &Tx<'_>| {
@@ -179,10 +164,10 @@ async fn regenerate_codes(VisitorForm { visitor, .. }: VisitorForm<OwnAccount>) 
     };
     let codes = visitor.write_user("account", make).await?;
     audit(&visitor.guest, id, "user.recovery_codes_renewed", json!({})).await?;
-    Ok(codes_page(&visitor, codes, false)?)
+    codes_page(&visitor, codes, false)
 }
 
-async fn show_turn_off(visitor: Visitor<OwnAccount>) -> PageResult {
+async fn show_turn_off(visitor: Me) -> PageResult {
     visitor.require_recent_authentication(OFF)?;
     let frame = visitor.guest.frame(t!("Turn off two-step sign-in?"));
     ConfirmPage::new(frame, "Turn off", PAGE)
@@ -193,12 +178,11 @@ async fn show_turn_off(visitor: Visitor<OwnAccount>) -> PageResult {
         .respond()
 }
 
-async fn turn_off(VisitorForm { visitor, .. }: VisitorForm<OwnAccount>) -> PageResult {
+async fn turn_off(MyForm { visitor, .. }: MyForm) -> PageResult {
     visitor.require_recent_authentication(OFF)?;
     let user = current_user(&visitor).await?;
     let id = user.id;
-    let off = move |tx: &Tx<'_>| two_step::turn_off(tx, id);
-    visitor.write_user("account", off).await?;
+    visitor.write_user("account", move |tx| two_step::turn_off(tx, id)).await?;
     audit(&visitor.guest, id, "user.two_step_off", json!({})).await?;
     let text = message!(
         "Two-step sign-in was turned off for your Touchline account. You can now sign in with your password \

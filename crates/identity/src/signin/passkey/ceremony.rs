@@ -35,18 +35,12 @@ record! {
 pub fn begin(
     tx: &Tx<'_>,
     kind: Kind,
-    user: Option<UserId>,
+    user_id: Option<UserId>,
     token_hash: [u8; 32],
     state: Vec<u8>,
 ) -> Result<()> {
-    let ceremony = Ceremony {
-        id: tx.new_id(),
-        token_hash,
-        user_id: user,
-        kind,
-        state,
-        expires_at: tx.now().plus(TIMEOUT),
-    };
+    let (id, expires_at) = (tx.new_id(), tx.now().plus(TIMEOUT));
+    let ceremony = Ceremony { id, token_hash, user_id, kind, state, expires_at };
     tx.execute(sql!(Ceremony::INSERT, " /* any account */"), &ceremony.bind())?;
     Ok(())
 }
@@ -64,10 +58,9 @@ pub fn take(
     )?;
     let ceremony = ceremony.filter(|ceremony| ceremony.kind == kind && ceremony.user_id == user);
     let ceremony = ceremony.ok_or_else(ceremony_expired)?;
-    let id = ceremony.id;
     // Of two concurrent requests, only one deletes the row.
-    let deleted =
-        tx.execute("delete from ceremony where id = :id /* any account */", bind! { id })?;
+    let text = "delete from ceremony where id = :id /* any account */";
+    let deleted = tx.execute(text, bind! { id: ceremony.id })?;
     if deleted == 0 || ceremony.expires_at <= tx.now() {
         return Err(ceremony_expired());
     }

@@ -12,7 +12,7 @@ use webauthn_rp::request::register::{
 };
 use webauthn_rp::request::{AsciiDomain, PublicKeyCredentialDescriptor, RpId, TimedCeremony as _};
 use webauthn_rp::response::register::{CompressedPubKey, DynamicState, StaticState};
-use webauthn_rp::response::{AuthTransports, CredentialId, SentChallenge};
+use webauthn_rp::response::{AuthTransports, CredentialId};
 use webauthn_rp::{
     AuthenticatedCredential, DiscoverableAuthentication, DiscoverableAuthenticationServerState,
     DiscoverableCredentialRequestOptions, PublicKeyCredentialCreationOptions, Registration,
@@ -58,12 +58,6 @@ impl Challenge {
     }
 }
 
-impl From<SentChallenge> for Challenge {
-    fn from(sent: SentChallenge) -> Self {
-        Self(sent.0)
-    }
-}
-
 /// The browser's response to a registration ceremony.
 #[derive(Debug)]
 pub struct RegistrationResponse(Registration);
@@ -80,7 +74,7 @@ impl RegistrationResponse {
 
     /// The challenge it responds to.
     pub fn challenge(&self) -> Result<Challenge> {
-        self.0.challenge_relaxed().map(Into::into).map_err(|_| invalid_response())
+        self.0.challenge_relaxed().map(|sent| Challenge(sent.0)).map_err(|_| invalid_response())
     }
 }
 
@@ -98,21 +92,13 @@ impl AuthenticationResponse {
 
     /// The challenge it responds to.
     pub fn challenge(&self) -> Result<Challenge> {
-        self.0.challenge_relaxed().map(Into::into).map_err(|_| invalid_response())
+        self.0.challenge_relaxed().map(|sent| Challenge(sent.0)).map_err(|_| invalid_response())
     }
 
     /// The credential id of the passkey.
     pub fn credential_id(&self) -> &[u8] {
         self.0.raw_id().into_inner()
     }
-}
-
-/// The user of a new passkey, as the browser displays them.
-#[derive(Debug, Clone)]
-pub struct PasskeyUser {
-    pub id: UserId,
-    pub email: String,
-    pub name: String,
 }
 
 impl RelyingParty {
@@ -127,34 +113,35 @@ impl RelyingParty {
         Some(Self { id, origin: base_url.origin() })
     }
 
-    /// Starts the registration of a new passkey. `existing` are excluded, so that a device does not register twice.
+    /// Starts the registration of a new passkey for a user, whose email address and name the browser displays.
+    /// `existing` are excluded, so that a device does not register twice.
     pub fn start_registration(
         &self,
-        owner: &PasskeyUser,
+        user: UserId,
+        (email, name): (&str, &str),
         existing: &[Passkey],
     ) -> Result<StartedCeremony> {
-        let handle = user_handle(owner.id);
-        let transports = AuthTransports::decode(0).map_err(|e| invalid_data(&e))?;
-        let mut exclude = Vec::with_capacity(existing.len());
-        for passkey in existing {
-            let id = CredentialId::<Vec<u8>>::decode(passkey.credential_id.clone());
-            let id = id.map_err(|e| invalid_data(&e))?;
-            exclude.push(PublicKeyCredentialDescriptor { id, transports });
-        }
+        let handle = user_handle(user);
+        let transports = AuthTransports::decode(0).map_err(invalid_data)?;
+        let descriptor = |passkey: &Passkey| {
+            let id = CredentialId::decode(passkey.credential_id.clone()).map_err(invalid_data)?;
+            Ok(PublicKeyCredentialDescriptor { id, transports })
+        };
+        let exclude = existing.iter().map(descriptor).collect::<Result<Vec<_>>>()?;
         // Browsers show both names when they offer the passkey. WebAuthn does not allow every name here.
-        let name = Username::try_from(owner.email.as_str());
-        let name = name.or_else(|_| Username::try_from("member")).map_err(|e| invalid_data(&e))?;
-        let display_name = Nickname::try_from(owner.name.as_str()).ok();
+        let display_name = Nickname::try_from(name).ok();
+        let name = Username::try_from(email).or_else(|_| Username::try_from("member"));
+        let name = name.map_err(invalid_data)?;
         let user = PublicKeyCredentialUserEntity { name, id: &handle, display_name };
         let mut options = PublicKeyCredentialCreationOptions::passkey(&self.id, user, exclude);
         // Devices without the credProtect extension could not create a passkey if we required it. User
         // verification is required in any case.
         options.extensions.cred_protect = CredProtect::None;
-        let (server, client) = options.start_ceremony().map_err(|e| invalid_data(&e))?;
+        let (server, client) = options.start_ceremony().map_err(invalid_data)?;
         Ok(StartedCeremony {
-            options: to_json(&client)?,
-            state: server.encode().map_err(|e| invalid_data(&e))?,
-            challenge: server.sent_challenge().into(),
+            options: serde_json::to_value(&client).map_err(invalid_data)?,
+            state: server.encode().map_err(invalid_data)?,
+            challenge: Challenge(server.sent_challenge().0),
         })
     }
 
@@ -164,8 +151,8 @@ impl RelyingParty {
         state: &[u8],
         response: &RegistrationResponse,
     ) -> Result<VerifiedCredential> {
-        let ceremony = RegistrationServerState::<USER_HANDLE_LENGTH>::decode(state)
-            .map_err(|e| invalid_data(&e))?;
+        let ceremony =
+            RegistrationServerState::<USER_HANDLE_LENGTH>::decode(state).map_err(invalid_data)?;
         let rules = RegistrationVerificationOptions::<'_, '_, &str, &str> {
             allowed_origins: &[self.origin.as_str()],
             // Password managers send extensions that were not requested.
@@ -173,10 +160,9 @@ impl RelyingParty {
             ..Default::default()
         };
         let registered =
-            ceremony.verify(&self.id, &response.0, &rules).map_err(|e| verification_failed(&e))?;
-        let credential_id = registered.id().into_inner().to_vec();
+            ceremony.verify(&self.id, &response.0, &rules).map_err(verification_failed)?;
         Ok(VerifiedCredential {
-            credential_id,
+            credential_id: registered.id().into_inner().to_vec(),
             static_state: encode(&registered.static_state()),
             dynamic_state: encode(&registered.dynamic_state()).to_vec(),
             metadata: registered.metadata().into_json(),
@@ -186,11 +172,11 @@ impl RelyingParty {
     /// Starts an authentication with any passkey of this service (a discoverable credential).
     pub fn start_authentication(&self) -> Result<StartedCeremony> {
         let options = DiscoverableCredentialRequestOptions::passkey(&self.id);
-        let (server, client) = options.start_ceremony().map_err(|e| invalid_data(&e))?;
+        let (server, client) = options.start_ceremony().map_err(invalid_data)?;
         Ok(StartedCeremony {
-            options: to_json(&client)?,
-            state: server.encode().map_err(|e| invalid_data(&e))?,
-            challenge: server.sent_challenge().into(),
+            options: serde_json::to_value(&client).map_err(invalid_data)?,
+            state: server.encode().map_err(invalid_data)?,
+            challenge: Challenge(server.sent_challenge().0),
         })
     }
 
@@ -202,16 +188,17 @@ impl RelyingParty {
         response: &AuthenticationResponse,
         passkey: &Passkey,
     ) -> Result<Vec<u8>> {
-        let ceremony = DiscoverableAuthenticationServerState::decode(state);
-        let ceremony = ceremony.map_err(|e| invalid_data(&e))?;
+        let ceremony =
+            DiscoverableAuthenticationServerState::decode(state).map_err(invalid_data)?;
         let handle = user_handle(passkey.user_id);
+        let dynamic_state = passkey.dynamic_state.as_slice().try_into().map_err(invalid_data)?;
         let mut credential = AuthenticatedCredential::<'_, '_, USER_HANDLE_LENGTH, PublicKey>::new(
-            CredentialId::<&[u8]>::decode(&passkey.credential_id).map_err(|e| invalid_data(&e))?,
+            CredentialId::<&[u8]>::decode(&passkey.credential_id).map_err(invalid_data)?,
             &handle,
-            StaticState::decode(&passkey.static_state).map_err(|e| invalid_data(&e))?,
-            decode_dynamic_state(&passkey.dynamic_state)?,
+            StaticState::decode(&passkey.static_state).map_err(invalid_data)?,
+            DynamicState::decode(dynamic_state).map_err(invalid_data)?,
         )
-        .map_err(|e| invalid_data(&e))?;
+        .map_err(invalid_data)?;
         let rules = AuthenticationVerificationOptions::<'_, '_, &str, &str> {
             allowed_origins: &[self.origin.as_str()],
             error_on_unsolicited_extensions: false,
@@ -219,7 +206,7 @@ impl RelyingParty {
         };
         ceremony
             .verify(&self.id, &response.0, &mut credential, &rules)
-            .map_err(|e| verification_failed(&e))?;
+            .map_err(verification_failed)?;
         Ok(encode(&credential.dynamic_state()).to_vec())
     }
 }
@@ -229,26 +216,17 @@ fn user_handle(user: UserId) -> UserHandle<USER_HANDLE_LENGTH> {
     handle
 }
 
-fn decode_dynamic_state(bytes: &[u8]) -> Result<DynamicState> {
-    let bytes = bytes.try_into().map_err(|e| invalid_data(&e))?;
-    DynamicState::decode(bytes).map_err(|e| invalid_data(&e))
-}
-
 fn encode<T: Encode<Err = std::convert::Infallible>>(value: &T) -> T::Output<'_> {
     let Ok(bytes) = value.encode();
     bytes
 }
 
-fn to_json(options: &impl serde::Serialize) -> Result<Value> {
-    serde_json::to_value(options).map_err(|e| invalid_data(&e))
-}
-
 /// The error for stored or generated data that is invalid: a fault of the service, not of the browser.
-fn invalid_data(cause: &dyn std::fmt::Display) -> Error {
+fn invalid_data(cause: impl std::fmt::Display) -> Error {
     Error::internal(format!("invalid passkey data: {cause}"))
 }
 
-fn verification_failed(reason: &dyn std::fmt::Display) -> Error {
+fn verification_failed(reason: impl std::fmt::Display) -> Error {
     // The reason contains no secret, only the rule that failed.
     tracing::info!(%reason, "passkey verification failed");
     Error::new(Code::InvalidCredentials, "The passkey could not be verified. Try again.")
@@ -296,8 +274,8 @@ mod tests {
         for (email, name) in
             [("ana@example.org", "Ana"), ("\"a b\"@x.org", "\u{202e}<b>"), ("a+b@x.org", "")]
         {
-            let owner = PasskeyUser { id: UserId::MIN, email: email.into(), name: name.into() };
-            let options = party.start_registration(&owner, &[]).unwrap().options;
+            let started = party.start_registration(UserId::MIN, (email, name), &[]);
+            let options = started.unwrap().options;
             assert_eq!(options["attestation"], "none");
             assert!(!options.to_string().contains("redentialProtectionPolicy"), "{options}");
             assert_eq!(options["authenticatorSelection"]["residentKey"], "required");

@@ -46,10 +46,8 @@ async fn list(
     200(ObjectResponse<Delivery>, "The delivery."))]
 async fn find(caller: Caller<WebhooksManage>, id: DeliveryId) -> Result<Response> {
     let manager = manager(&caller);
-    caller
-        .bypass_cache()
-        .read_object(move |db| access::find_managed_delivery(db, &manager, id))
-        .await
+    let find = move |db: &Reader<'_>| access::find_managed_delivery(db, &manager, id);
+    caller.bypass_cache().read_object(find).await
 }
 
 /// Redeliver a delivery

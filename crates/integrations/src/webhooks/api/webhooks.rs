@@ -52,11 +52,10 @@ async fn list(caller: Caller<WebhooksManage>, paging: Paging<WebhookFilter>) -> 
     201(ObjectResponse<CreatedWebhook>, "The new webhook with its secret."))]
 async fn create(caller: Caller<WebhooksManage>, body: Body<NewWebhook>) -> Result<Response> {
     let context = edit_context(&caller);
-    caller
-        .create_secret(body, move |tx, new| {
-            edit::create(tx, &context, new).map(CreatedWebhook::with_and_without_secret)
-        })
-        .await
+    let create = move |tx: &Tx<'_>, new| {
+        edit::create(tx, &context, new).map(CreatedWebhook::with_and_without_secret)
+    };
+    caller.create_secret(body, create).await
 }
 
 /// Retrieve a webhook

@@ -103,17 +103,20 @@ pub(in crate::webhooks) fn read_types(params: &mut Params, name: &str) -> Vec<St
     200(NotificationLog, "A page of the log."),
     410(crate::error::Problem, "The requested part of the log has been deleted.", "application/problem+json"))]
 async fn list(caller: Caller<WebhooksManage>, paging: Paging<Filter>) -> Result<Response> {
-    let visibility = EventVisibility::new(caller.credential().scopes, &caller.team_access());
     caller.require_teams(None, &paging.filter.team_ids)?;
+    let visibility = paging.filter.visibility(caller.credential().scopes, &caller.team_access());
     let read = move |db: &Reader<'_>, filter: &Filter, page: &Page<i64>| {
-        log::page(db, &limit_to_teams(visibility, filter), filter, page)
+        log::page(db, &visibility, filter, page)
     };
     caller.log_page(paging, read).await
 }
 
-/// Limits a visibility to the teams of the filter.
-fn limit_to_teams(visibility: EventVisibility, filter: &Filter) -> EventVisibility {
-    visibility.limited_to((!filter.team_ids.is_empty()).then_some(filter.team_ids.as_slice()))
+impl Filter {
+    /// What a caller with these scopes and this access can see of the teams of the filter.
+    fn visibility(&self, scopes: Scopes, access: &TeamAccess) -> EventVisibility {
+        let teams = Some(self.team_ids.as_slice()).filter(|teams| !teams.is_empty());
+        EventVisibility::new(scopes, access).limited_to(teams)
+    }
 }
 
 /// Stream notifications
@@ -149,17 +152,13 @@ async fn follow(
     app.db.read(caller.scope(), move |db| log::check_stored(db, position)).await?;
     let endless = pass.streaming_flag();
     let subscriber = Subscriber {
-        visibility: limit_to_teams(
-            EventVisibility::new(credential.scopes, &caller.team_access()),
-            &filter,
-        ),
+        visibility: filter.visibility(credential.scopes, &caller.team_access()),
         filter,
         position,
         may_have_more: position < credential.sequence,
-        check_interval: if app.db.dialect() == Dialect::Sqlite {
-            CHECK_INTERVAL
-        } else {
-            FAST_CHECK_INTERVAL
+        check_interval: match app.db.dialect() {
+            Dialect::Sqlite => CHECK_INTERVAL,
+            Dialect::Postgres => FAST_CHECK_INTERVAL,
         },
         checked_at: Instant::now(),
         sent_at: Instant::now(),
@@ -244,8 +243,7 @@ impl Subscriber {
     /// Checks whether the credential is still valid, what it can see now, and whether the log has more.
     async fn recheck(&mut self) -> Result<()> {
         let (credential, access) = self.pass.authorize().await?;
-        self.visibility =
-            limit_to_teams(EventVisibility::new(credential.scopes, &access), &self.filter);
+        self.visibility = self.filter.visibility(credential.scopes, &access);
         self.may_have_more |= credential.sequence > self.position;
         self.checked_at = Instant::now();
         Ok(())
@@ -254,9 +252,8 @@ impl Subscriber {
     /// The next events that the client can see; empty if there are none.
     async fn read(&mut self) -> Result<Bytes> {
         let (visibility, filter) = (self.visibility.clone(), self.filter.clone());
-        let position = self.position;
-        let read =
-            move |db: &Reader<'_>| log::notifications_after(db, &visibility, &filter, position);
+        let after = self.position;
+        let read = move |db: &Reader<'_>| log::notifications_after(db, &visibility, &filter, after);
         let page = self.pass.app.db.read(self.scope.clone(), read).await?;
         (self.position, self.may_have_more) = (page.examined_to, page.has_more);
         let mut text = String::new();

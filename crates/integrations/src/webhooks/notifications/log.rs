@@ -29,9 +29,7 @@ impl Filter {
     /// Whether a notification matches and the client can see it.
     fn matches(&self, visibility: &EventVisibility, notification: &Notification) -> bool {
         let Notification { kind, body, .. } = notification;
-        let mut patterns = self.kinds.iter();
-        (self.kinds.is_empty()
-            || patterns.any(|pattern| notification_kinds::pattern_matches(pattern, kind)))
+        (self.kinds.is_empty() || notification_kinds::any_pattern_matches(&self.kinds, kind))
             && visibility.can_see(kind, body)
     }
 }
@@ -64,13 +62,12 @@ pub fn page(
     page: &Page<i64>,
 ) -> Result<LogPage> {
     let limit = usize::try_from(page.limit).unwrap_or(MIN_BATCH);
-    let mut range =
-        ScanRange { order: page.order, above: filter.after.unwrap_or(0), below: i64::MAX, limit };
-    match (page.order, page.last) {
-        (Order::Asc, Some(last)) => range.above = last,
-        (Order::Desc, Some(last)) => range.below = last,
-        (_, None) => {}
-    }
+    let start = filter.after.unwrap_or(0);
+    let (above, below) = match page.order {
+        Order::Asc => (page.last.unwrap_or(start), i64::MAX),
+        Order::Desc => (start, page.last.unwrap_or(i64::MAX)),
+    };
+    let range = ScanRange { order: page.order, above, below, limit };
     let from_oldest = page.order == Order::Desc || page.last.is_none();
     if !(from_oldest && filter.after.is_none()) {
         check_stored(db, range.above)?;
@@ -88,12 +85,8 @@ pub fn notifications_after(
     above: i64,
 ) -> Result<LogScan> {
     check_stored(db, above)?;
-    scan(
-        db,
-        visibility,
-        filter,
-        &ScanRange { order: Order::Asc, above, below: i64::MAX, limit: MAX_EXAMINED },
-    )
+    let range = ScanRange { order: Order::Asc, above, below: i64::MAX, limit: MAX_EXAMINED };
+    scan(db, visibility, filter, &range)
 }
 
 /// The position from which a stream gets everything that is stored.
@@ -173,12 +166,10 @@ fn read(db: &Reader<'_>, range: &ScanRange, until: i64, count: usize) -> Result<
     if range.order == Order::Asc {
         return signals::notifications(db, until, limit);
     }
-    Ok(db.all(
-        sql!(
-            Notification::SELECT,
-            " where account_id = :account and sequence > :above and sequence < :until
-              order by sequence desc limit :limit"
-        ),
-        bind! { above: range.above, until, limit },
-    )?)
+    let text = sql!(
+        Notification::SELECT,
+        " where account_id = :account and sequence > :above and sequence < :until
+          order by sequence desc limit :limit"
+    );
+    Ok(db.all(text, bind! { above: range.above, until, limit })?)
 }

@@ -66,22 +66,17 @@ pub fn accounts_to_prune(
 /// Deletes the oldest notifications. Those that an enabled webhook still has to receive are stored for up to twice the
 /// retention period.
 pub fn prune_notifications(tx: &Tx<'_>, retention: &Retention) -> Result<u64> {
-    skip_unwanted(tx, retention)?;
-    signals::prune_notifications(tx, retention.cutoff, first_needed(tx)?, retention.hard_cutoff)
-}
-
-/// Moves webhooks past old notifications that they do not receive, so that these can be deleted. Delivery workers store the
-/// position only from time to time.
-fn skip_unwanted(tx: &Tx<'_>, retention: &Retention) -> Result<()> {
+    // Delivery workers store the position only from time to time. Moves webhooks past old notifications that they do not
+    // receive, so that these can be deleted.
     let first_kept = first_sequence_since(tx, retention.cutoff)?;
-    let behind: Vec<Webhook> = tx.all(
-        sql!(
-            Webhook::SELECT,
-            " where account_id = :account and status = 'enabled' and position + 1 < :first_kept"
-        ),
-        bind! { first_kept },
-    )?;
-    behind.iter().try_for_each(|webhook| webhook.skip_unwanted(tx).map(drop))
+    let behind = sql!(
+        Webhook::SELECT,
+        " where account_id = :account and status = 'enabled' and position + 1 < :first_kept"
+    );
+    for webhook in tx.all::<Webhook>(behind, bind! { first_kept })? {
+        webhook.skip_unwanted(tx)?;
+    }
+    signals::prune_notifications(tx, retention.cutoff, first_needed(tx)?, retention.hard_cutoff)
 }
 
 /// The first sequence number that an enabled webhook still has to receive.

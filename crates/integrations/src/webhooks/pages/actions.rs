@@ -1,14 +1,14 @@
 //! Actions on a webhook, some with a confirmation page: test, rotate the secret, turn off, turn on, delete.
 
 use super::form::show_secret;
-use super::{LIST, PostedForm, WebhookAdmin, display, edit_context, webhook_path};
+use super::{LIST, PostedForm, WebhookAdmin, edit_context};
 use crate::prelude::*;
 use crate::web::confirm::ConfirmPage;
 use crate::web::form_dedup::{Submission, submit_once};
 use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
 use crate::webhooks::access::Manager;
-use crate::webhooks::webhook::{self, Status, Webhook};
+use crate::webhooks::webhook::{self, Webhook};
 use crate::webhooks::{actions, edit, summary};
 
 async fn find_webhook(visitor: &WebhookAdmin, id: WebhookId) -> PageResult<Webhook> {
@@ -28,14 +28,12 @@ pub(super) async fn confirm_rotate(
     PathParams(id): PathParams<WebhookId>,
 ) -> PageResult<Response> {
     let webhook = find_webhook(&visitor, id).await?;
-    visitor.require_recent_authentication(&format!("{}/rotate", webhook_path(&webhook)))?;
-    ConfirmPage::new(
-        visitor.frame(t!("Rotate the secret?"), Section::Webhooks),
-        "Rotate secret",
-        webhook_path(&webhook),
-    )
+    visitor.require_recent_authentication(&format!("{}/rotate", webhook.path()))?;
+    let frame = visitor.frame(t!("Rotate the secret?"), Section::Webhooks);
+    let lead = Sentence::new("{url} will get a new secret.");
+    ConfirmPage::new(frame, "Rotate secret", webhook.path())
     .harmless()
-    .lead(Sentence::new("{url} will get a new secret.").name("url", &display::short_url(&webhook.url)))
+    .lead(lead.name("url", &webhook.short_url()))
     .effect("For 24 hours, requests are signed with both secrets. Update the receiver within that time.")
     .effect("After that, the current secret is no longer used.")
     .effect("If you have already rotated the secret in the last 24 hours, the older secret is also used until its own 24 hours are over.")
@@ -48,7 +46,7 @@ pub(super) async fn rotate(
     PostedForm { visitor, form }: PostedForm,
 ) -> PageResult<Response> {
     let webhook = find_webhook(&visitor, id).await?;
-    visitor.require_recent_authentication(&format!("{}/rotate", webhook_path(&webhook)))?;
+    visitor.require_recent_authentication(&format!("{}/rotate", webhook.path()))?;
     let (context, nonce) = (edit_context(&visitor), parse_nonce(&form)?);
     let ttl = visitor.app().config.idempotency_ttl;
     let rotated = visitor.write(move |tx: &Tx<'_>| {
@@ -61,9 +59,7 @@ pub(super) async fn rotate(
         Submission::Accepted((webhook, secret)) => {
             show_secret(&visitor, webhook, &secret, t!("New secret")).await
         }
-        Submission::Duplicate(_) => {
-            Ok(see_other(&format!("{}?done=before", webhook_path(&webhook))))
-        }
+        Submission::Duplicate(_) => Ok(see_other(&format!("{}?done=before", webhook.path()))),
     }
 }
 
@@ -72,29 +68,25 @@ pub(super) async fn confirm_off(
     PathParams(id): PathParams<WebhookId>,
 ) -> PageResult<Response> {
     let webhook = find_webhook(&visitor, id).await?;
-    if webhook.status == Status::Disabled {
-        return Ok(see_other(&webhook_path(&webhook)));
+    if !webhook.is_on() {
+        return Ok(see_other(&webhook.path()));
     }
+    let frame = visitor.frame(t!("Turn off this webhook?"), Section::Webhooks);
     let lead = Sentence::new("{url} will receive nothing until it is turned on again.");
-    ConfirmPage::new(
-        visitor.frame(t!("Turn off this webhook?"), Section::Webhooks),
-        "Turn off",
-        webhook_path(&webhook),
-    )
-    .harmless()
-    .lead(lead.name("url", &display::short_url(&webhook.url)))
-    .effect("New notifications are stored in the club’s log for a limited time.")
-    .effect("When you turn it on again, you can choose to send the missed notifications.")
-    .respond()
+    ConfirmPage::new(frame, "Turn off", webhook.path())
+        .harmless()
+        .lead(lead.name("url", &webhook.short_url()))
+        .effect("New notifications are stored in the club’s log for a limited time.")
+        .effect("When you turn it on again, you can choose to send the missed notifications.")
+        .respond()
 }
 
 pub(super) async fn turn_off(
     PathParams(id): PathParams<WebhookId>,
     PostedForm { visitor, .. }: PostedForm,
 ) -> PageResult<Response> {
-    visitor
-        .write(move |tx| actions::disable(tx, &Manager::unrestricted(), id, &IfMatch::Absent))
-        .await?;
+    let manager = Manager::unrestricted();
+    visitor.write(move |tx| actions::disable(tx, &manager, id, &IfMatch::Absent)).await?;
     Ok(see_other(&format!("{LIST}/{id}?done=off")))
 }
 
@@ -123,7 +115,7 @@ pub(super) async fn confirm_delete(
     let read =
         move |db: &Reader<'_>| Ok((webhook::find(db, id)?, summary::count_undelivered(db, id)?));
     let (webhook, undelivered) = visitor.read(read).await?;
-    visitor.require_recent_authentication(&format!("{}/delete", webhook_path(&webhook)))?;
+    visitor.require_recent_authentication(&format!("{}/delete", webhook.path()))?;
     let pending = match undelivered.pending {
         0 => Sentence::new("Nothing more will be sent to it."),
         count => message_n!(
@@ -133,17 +125,14 @@ pub(super) async fn confirm_delete(
         )
         .into(),
     };
+    let frame = visitor.frame(t!("Delete this webhook?"), Section::Webhooks);
     let lead = Sentence::new("{url} will no longer receive notifications.");
-    ConfirmPage::new(
-        visitor.frame(t!("Delete this webhook?"), Section::Webhooks),
-        "Delete webhook",
-        webhook_path(&webhook),
-    )
-    .lead(lead.name("url", &display::short_url(&webhook.url)))
-    .effect(pending)
-    .effect("Its delivery history will be deleted too.")
-    .effect("You cannot undo this. To stop the webhook for a while, turn it off instead.")
-    .respond()
+    ConfirmPage::new(frame, "Delete webhook", webhook.path())
+        .lead(lead.name("url", &webhook.short_url()))
+        .effect(pending)
+        .effect("Its delivery history will be deleted too.")
+        .effect("You cannot undo this. To stop the webhook for a while, turn it off instead.")
+        .respond()
 }
 
 pub(super) async fn delete(
@@ -151,9 +140,8 @@ pub(super) async fn delete(
     PostedForm { visitor, .. }: PostedForm,
 ) -> PageResult<Response> {
     let webhook = find_webhook(&visitor, id).await?;
-    visitor.require_recent_authentication(&format!("{}/delete", webhook_path(&webhook)))?;
-    visitor
-        .write(move |tx| edit::delete(tx, &Manager::unrestricted(), id, &IfMatch::Absent))
-        .await?;
+    visitor.require_recent_authentication(&format!("{}/delete", webhook.path()))?;
+    let manager = Manager::unrestricted();
+    visitor.write(move |tx| edit::delete(tx, &manager, id, &IfMatch::Absent)).await?;
     Ok(see_other(&format!("{LIST}?done=deleted")))
 }

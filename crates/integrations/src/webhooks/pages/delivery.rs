@@ -1,7 +1,6 @@
 //! The page of one delivery: its attempts, the request, and a `curl` command that sends it.
 
-use super::display::{delivery_badge, error_text, format_duration, is_within_a_minute, short_url};
-use super::{PostedForm, WebhookAdmin, render, webhook_path};
+use super::{PostedForm, WebhookAdmin, render};
 use crate::accounts::account;
 use crate::notification_kinds;
 use crate::prelude::*;
@@ -10,42 +9,13 @@ use crate::web::prelude::*;
 use crate::webhooks::access::Manager;
 use crate::webhooks::actions;
 use crate::webhooks::delivery::{self, Attempt, Delivery};
-use crate::webhooks::webhook::{self, Status, Webhook};
+use crate::webhooks::webhook::{self, Webhook};
 
 /// The messages after an action.
 const DONE: [(&str, &str); 2] = [
     ("test", mark!("The test notification is being sent. The result will be shown here.")),
     ("again", mark!("The notification is being sent again, with the same ID.")),
 ];
-
-/// An attempt as it is shown.
-struct AttemptRow {
-    number: usize,
-    at: Timestamp,
-    /// Its day, and its time with seconds, because attempts can follow each other quickly.
-    day: Day,
-    clock_time: String,
-    duration: String,
-    status_code: Option<u16>,
-    error_text: String,
-    excerpt: Option<String>,
-}
-
-impl AttemptRow {
-    fn new(number: usize, attempt: Attempt, zone: &Zone) -> Self {
-        let local = zone.local(attempt.at);
-        Self {
-            number,
-            at: attempt.at,
-            day: local.day(),
-            clock_time: format!("{:02}:{:02}:{:02}", local.hour(), local.minute(), local.second()),
-            duration: format_duration(attempt.duration_ms),
-            status_code: attempt.status_code,
-            error_text: error_text(&attempt),
-            excerpt: attempt.response_excerpt,
-        }
-    }
-}
 
 /// The request as it was sent, or would be sent now.
 struct RequestPreview {
@@ -62,29 +32,35 @@ struct RequestPreview {
 struct DeliveryPage {
     frame: Frame,
     webhook: Webhook,
-    url: String,
     delivery: Delivery,
     /// The description of its kind.
     description: &'static str,
-    badge: (&'static str, &'static str),
-    /// Newest first.
-    attempts: Vec<AttemptRow>,
     /// The maximum number of attempts.
     max_attempts: usize,
-    is_due_soon: bool,
     /// `None` if the notification is no longer stored.
     request: Option<RequestPreview>,
-    /// The URL of this page, and whether it updates itself.
+    /// The URL of this page.
     page_href: String,
-    is_live: bool,
     webhook_href: String,
     now: Timestamp,
     zone: Zone,
 }
 
 impl DeliveryPage {
-    fn is_on(&self) -> bool {
-        self.webhook.status == Status::Enabled
+    /// The attempts with their numbers, newest first.
+    fn attempts(&self) -> impl Iterator<Item = (usize, &Attempt)> {
+        (1..).zip(&self.delivery.attempts.0).collect::<Vec<_>>().into_iter().rev()
+    }
+
+    fn is_due_soon(&self) -> bool {
+        self.delivery.is_due_soon(self.now)
+    }
+
+    /// The day of an attempt, and its time with seconds, because attempts can follow each other quickly.
+    fn local_time(&self, attempt: &Attempt) -> (Day, String) {
+        let local = self.zone.local(attempt.at);
+        let (hour, minute, second) = (local.hour(), local.minute(), local.second());
+        (local.day(), format!("{hour:02}:{minute:02}:{second:02}"))
     }
 }
 
@@ -118,27 +94,19 @@ pub(super) async fn one(
     let (webhook, delivery, body, zone) = visitor.read(move |db| load(db, id, delivery)).await?;
     let (app, now) = (visitor.app(), visitor.app().clock.now());
     let request = body.map(|body| request(app, &webhook, &delivery, body));
-    let webhook_href = webhook_path(&webhook);
-    let page_href = format!("{webhook_href}/deliveries/{}", delivery.id);
+    let webhook_href = webhook.path();
     let frame = visitor.frame(delivery.kind.clone(), Section::Webhooks);
-    let attempts = delivery.attempts.0.iter().cloned().enumerate();
-    let attempts = attempts.map(|(index, attempt)| AttemptRow::new(index + 1, attempt, &zone));
     let page = DeliveryPage {
         frame: frame.flash(visitor.guest.done_flash(&DONE)),
-        url: short_url(&webhook.url),
         description: match delivery.kind.as_str() {
             notification_kinds::PING => mark!("A test of this webhook."),
             kind => notification_kinds::find(kind).map_or("", |kind| kind.description),
         },
-        badge: delivery_badge(&delivery),
-        attempts: attempts.rev().collect(),
         max_attempts: app.config.webhook_schedule.retries().len() + 1,
-        is_due_soon: delivery.next_attempt_at.is_some_and(|next| is_within_a_minute(next, now)),
         request,
-        is_live: webhook.status == Status::Enabled,
+        page_href: format!("{webhook_href}/deliveries/{}", delivery.id),
         delivery,
         webhook,
-        page_href,
         webhook_href,
         now,
         zone,

@@ -1,16 +1,16 @@
 //! The page of one webhook: its settings, its health and its deliveries.
 
-use super::display::{self, DayChart};
+use super::display::DayChart;
 use super::form::team_names;
-use super::{WebhookAdmin, load_names, render, webhook_path};
+use super::{WebhookAdmin, load_names, render};
 use crate::accounts::account;
 use crate::names::Names;
 use crate::prelude::*;
 use crate::web::list::FilterBar;
 use crate::web::prelude::*;
 use crate::webhooks::delivery::{Delivery, Status as DeliveryStatus};
-use crate::webhooks::summary::{self, DeliverySearch, Last24Hours, Search, Undelivered};
-use crate::webhooks::webhook::{self, Ordering, Status, Webhook};
+use crate::webhooks::summary::{self, DeliverySearch, Hour, Last24Hours, Search, Undelivered};
+use crate::webhooks::webhook::{self, Ordering, Webhook};
 
 /// The messages after an action.
 const DONE: [(&str, &str); 7] = [
@@ -33,27 +33,6 @@ const STATUSES: [(&str, &str); 3] =
 /// The maximum length of a search.
 const MAX_SEARCH_LENGTH: usize = 100;
 
-/// A delivery as it is listed.
-struct Row {
-    delivery: Delivery,
-    badge: (&'static str, &'static str),
-    last_result: String,
-    is_due_soon: bool,
-}
-
-impl Row {
-    fn new(delivery: Delivery, now: Timestamp) -> Self {
-        Self {
-            badge: display::delivery_badge(&delivery),
-            last_result: display::last_result(&delivery),
-            is_due_soon: delivery
-                .next_attempt_at
-                .is_some_and(|next| display::is_within_a_minute(next, now)),
-            delivery,
-        }
-    }
-}
-
 /// What the page shows apart from the deliveries.
 struct PageData {
     webhook: Webhook,
@@ -68,7 +47,7 @@ struct PageData {
 
 fn load(db: &Reader<'_>, id: WebhookId) -> Result<PageData> {
     let webhook = webhook::find(db, id)?;
-    let may_have_missed = webhook.status == Status::Disabled || webhook.failing_since.is_some();
+    let may_have_missed = !webhook.is_on() || webhook.failing_since.is_some();
     let missed = if may_have_missed { summary::count_missed(db, &webhook)? } else { (0, false) };
     Ok(PageData {
         names: load_names(db, &webhook)?,
@@ -85,20 +64,9 @@ fn load(db: &Reader<'_>, id: WebhookId) -> Result<PageData> {
 #[template(path = "webhooks/detail.html")]
 struct DetailPage {
     frame: Frame,
-    webhook: Webhook,
-    creator: String,
-    /// The app through which it was created.
-    creator_app: Option<String>,
-    teams: Vec<String>,
-    kind_count: usize,
-    badge: (&'static str, &'static str),
-    disabled_text: &'static str,
-    missed: (i64, bool),
+    data: PageData,
     chart: DayChart,
-    /// The hours with attempts, newest first.
-    hours: Vec<summary::Hour>,
-    undelivered: Undelivered,
-    rows: Vec<Row>,
+    rows: Vec<Delivery>,
     next: String,
     filters: FilterBar,
     /// The URL of this page, and whether it updates itself.
@@ -106,16 +74,26 @@ struct DetailPage {
     is_live: bool,
     webhook_href: String,
     now: Timestamp,
-    zone: Zone,
 }
 
 impl DetailPage {
-    fn is_on(&self) -> bool {
-        self.webhook.status == Status::Enabled
+    /// The hours with attempts, newest first.
+    fn hours(&self) -> Vec<&Hour> {
+        let hours = self.data.day.0.iter().rev();
+        hours.filter(|hour| hour.succeeded + hour.failed > 0).collect()
     }
 
     fn is_strict(&self) -> bool {
-        self.webhook.ordering == Ordering::Strict
+        self.data.webhook.ordering == Ordering::Strict
+    }
+
+    fn is_due_soon(&self, delivery: &Delivery) -> bool {
+        delivery.is_due_soon(self.now)
+    }
+
+    /// The name of the webhook's creator, or of the app through which it was created.
+    fn name<'a>(&'a self, id: &'a str) -> &'a str {
+        self.data.names.get_or_id(id)
     }
 }
 
@@ -128,44 +106,29 @@ pub(super) async fn one(
     let status = DeliveryStatus::parse(request.form.text("status"));
     let filter = DeliverySearch { status, search: Search::parse(&q) };
     let is_search = !matches!(filter.search, Search::All);
-    let PageData { webhook, names, teams, zone, day, undelivered, missed } =
-        visitor.read(move |db| load(db, id)).await?;
+    let data = visitor.read(move |db| load(db, id)).await?;
     let deliveries = move |db: &Reader<'_>, page: &_| summary::deliveries(db, id, &filter, page);
     let RowPage { rows, next } = RowPage::read(&visitor, &request, deliveries).await?;
-    let now = visitor.app().clock.now();
     let filters = request.filters();
-    let webhook_href = webhook_path(&webhook);
+    let webhook_href = data.webhook.path();
     let page_href =
         if filters.is_empty() { webhook_href.clone() } else { format!("{webhook_href}?{filters}") };
-    let frame = visitor.frame(display::short_url(&webhook.url), Section::Webhooks);
-    let via = webhook.creator_app.as_deref().map(|app| names.get_or_id(app).to_owned());
+    let frame = visitor.frame(data.webhook.short_url(), Section::Webhooks);
     let page = DetailPage {
         frame: frame.flash(visitor.guest.done_flash(&DONE)),
-        creator: names.get_or_id(&webhook.creator).to_owned(),
-        creator_app: via,
-        teams,
-        kind_count: display::count_kinds(&webhook),
-        badge: display::webhook_badge(&webhook),
-        disabled_text: display::disabled_text(&webhook),
-        missed,
-        chart: DayChart::new(&day),
-        hours: day.0.into_iter().rev().filter(|hour| hour.succeeded + hour.failed > 0).collect(),
-        undelivered,
-        rows: rows.into_iter().map(|delivery| Row::new(delivery, now)).collect(),
+        chart: DayChart::new(&data.day),
+        rows,
         next,
         filters: FilterBar::new(&request.form)
             .select("status", "Status", "All", STATUSES)
             .input("q", "ID or type", "search")
             .clear(&webhook_href),
         // Older pages rarely change, a search can be slow, and nothing is sent while the webhook is off.
-        is_live: webhook.status == Status::Enabled
-            && !is_search
-            && request.form.optional("cursor").is_none(),
+        is_live: data.webhook.is_on() && !is_search && request.form.optional("cursor").is_none(),
+        data,
         page_href,
         webhook_href,
-        now,
-        zone,
-        webhook,
+        now: visitor.app().clock.now(),
     };
     render(StatusCode::OK, &page)
 }

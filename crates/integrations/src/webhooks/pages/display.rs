@@ -1,8 +1,8 @@
 //! Texts, badges and charts for webhooks and deliveries on the pages.
 
-use kit::Timestamp;
-
-use crate::notification_kinds;
+use super::LIST;
+use crate::notification_kinds::{self, Kind, any_pattern_matches};
+use crate::prelude::*;
 use crate::rights::SpaceSeparated;
 use crate::webhooks::delivery::{Attempt, Delivery, Status as DeliveryStatus};
 use crate::webhooks::summary::{HOURS, Hour, Last24Hours};
@@ -13,35 +13,8 @@ const MAX_NAMED_KINDS: usize = 3;
 /// The maximum length of a URL in a heading or a table, in characters.
 const MAX_URL_CHARS: usize = 80;
 
-/// The kind and label of a webhook's badge.
-pub(super) fn webhook_badge(webhook: &Webhook) -> (&'static str, &'static str) {
-    match (webhook.status, webhook.disabled_reason) {
-        (Status::Enabled, _) if webhook.failing_since.is_some() => ("warn", mark!("Failing")),
-        (Status::Enabled, _) => ("good", mark!("On")),
-        (Status::Disabled, Some(Reason::Manual) | None) => ("", mark!("Off")),
-        (Status::Disabled, Some(_)) => ("bad", mark!("Turned off")),
-    }
-}
-
-/// Why a webhook is off, in a sentence; empty if it is on.
-pub(super) fn disabled_text(webhook: &Webhook) -> &'static str {
-    match webhook.disabled_reason {
-        _ if webhook.status == Status::Enabled => "",
-        Some(Reason::Manual) | None => mark!("It was turned off manually."),
-        Some(Reason::Gone) => {
-            mark!("Its receiver answered with status 410, which means that it is permanently gone.")
-        }
-        Some(Reason::Failing) => mark!("Every delivery failed for several days."),
-        Some(Reason::CreatorRemoved) => {
-            mark!(
-                "The person or API key that it belongs to can no longer manage webhooks. If you turn it on, it belongs to you."
-            )
-        }
-    }
-}
-
 /// A URL without its scheme, truncated if it is very long.
-pub(super) fn short_url(url: &str) -> String {
+fn short_url(url: &str) -> String {
     let bare = url.split_once("://").map_or(url, |(_, rest)| rest);
     let bare = bare.trim_end_matches('/');
     if bare.chars().count() <= MAX_URL_CHARS {
@@ -50,35 +23,70 @@ pub(super) fn short_url(url: &str) -> String {
     bare.chars().take(MAX_URL_CHARS).chain(['…']).collect()
 }
 
-/// A short summary of what a webhook subscribes to.
-pub(super) fn events_summary(webhook: &Webhook) -> String {
-    let kinds = kinds_summary(webhook);
-    match webhook.team_ids.as_ref().map(|SpaceSeparated(teams)| teams.len()) {
-        None => kinds,
-        Some(teams) => tn!("{kinds}, one team", "{kinds}, {count} teams", teams, kinds),
+impl Webhook {
+    /// The path of its page.
+    pub(super) fn path(&self) -> String {
+        format!("{LIST}/{}", self.id)
+    }
+
+    pub(super) fn short_url(&self) -> String {
+        short_url(&self.url)
+    }
+
+    pub(super) fn is_on(&self) -> bool {
+        self.status == Status::Enabled
+    }
+
+    /// The kind and label of its badge.
+    pub(super) fn badge(&self) -> (&'static str, &'static str) {
+        match (self.status, self.disabled_reason) {
+            (Status::Enabled, _) if self.failing_since.is_some() => ("warn", mark!("Failing")),
+            (Status::Enabled, _) => ("good", mark!("On")),
+            (Status::Disabled, Some(Reason::Manual) | None) => ("", mark!("Off")),
+            (Status::Disabled, Some(_)) => ("bad", mark!("Turned off")),
+        }
+    }
+
+    /// Why it is off, in a sentence; empty if it is on.
+    pub(super) fn disabled_text(&self) -> &'static str {
+        match self.disabled_reason {
+            _ if self.is_on() => "",
+            Some(Reason::Manual) | None => mark!("It was turned off manually."),
+            Some(Reason::Gone) => mark!(
+                "Its receiver answered with status 410, which means that it is permanently gone."
+            ),
+            Some(Reason::Failing) => mark!("Every delivery failed for several days."),
+            Some(Reason::CreatorRemoved) => mark!(
+                "The person or API key that it belongs to can no longer manage webhooks. If you turn it on, it belongs to you."
+            ),
+        }
+    }
+
+    /// A short summary of what it subscribes to.
+    pub(super) fn events_summary(&self) -> String {
+        let kinds = kinds_summary(&self.events.0);
+        match self.team_ids.as_ref().map(|SpaceSeparated(teams)| teams.len()) {
+            None => kinds,
+            Some(teams) => tn!("{kinds}, one team", "{kinds}, {count} teams", teams, kinds),
+        }
+    }
+
+    /// How many kinds it subscribes to.
+    pub(super) fn count_kinds(&self) -> usize {
+        let is_match = |kind: &&Kind| any_pattern_matches(&self.events.0, kind.name);
+        notification_kinds::all_kinds().filter(is_match).count()
     }
 }
 
-fn kinds_summary(webhook: &Webhook) -> String {
-    let SpaceSeparated(patterns) = &webhook.events;
+fn kinds_summary(patterns: &[String]) -> String {
     if patterns.iter().any(|pattern| pattern == "*") {
         return t!("Everything").to_owned();
     }
-    let first =
-        patterns.iter().take(MAX_NAMED_KINDS).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let first = patterns[..patterns.len().min(MAX_NAMED_KINDS)].join(", ");
     match patterns.len().saturating_sub(MAX_NAMED_KINDS) {
         0 => first,
         more => tn!("{first} and {count} more", "{first} and {count} more", more, first),
     }
-}
-
-/// How many kinds a webhook subscribes to.
-pub(super) fn count_kinds(webhook: &Webhook) -> usize {
-    let SpaceSeparated(patterns) = &webhook.events;
-    let is_match = |kind: &&notification_kinds::Kind| {
-        patterns.iter().any(|pattern| notification_kinds::pattern_matches(pattern, kind.name))
-    };
-    notification_kinds::all_kinds().filter(is_match).count()
 }
 
 /// The width of a column of the chart, in SVG units.
@@ -183,70 +191,76 @@ fn success_rate(succeeded: i64, failed: i64) -> String {
     }
 }
 
-/// The kind and label of a delivery's badge.
-pub(super) fn delivery_badge(delivery: &Delivery) -> (&'static str, &'static str) {
-    match delivery.status {
-        DeliveryStatus::Succeeded => ("good", mark!("Delivered")),
-        DeliveryStatus::Failed => ("bad", mark!("Failed")),
-        DeliveryStatus::Pending if delivery.tries == 0 => ("info", mark!("Sending")),
-        DeliveryStatus::Pending => ("warn", mark!("Waiting for retry")),
-    }
-}
-
-/// The result of the last attempt in a few words; empty if there was none.
-pub(super) fn last_result(delivery: &Delivery) -> String {
-    let Some(last) = delivery.attempts.0.last() else { return String::new() };
-    match last.status_code {
-        Some(code) => {
-            // Translators: the status code of a response, and how long it took
-            t!("{code} in {duration}", code, duration = format_duration(last.duration_ms))
+impl Delivery {
+    /// The kind and label of its badge.
+    pub(super) fn badge(&self) -> (&'static str, &'static str) {
+        match self.status {
+            DeliveryStatus::Succeeded => ("good", mark!("Delivered")),
+            DeliveryStatus::Failed => ("bad", mark!("Failed")),
+            DeliveryStatus::Pending if self.tries == 0 => ("info", mark!("Sending")),
+            DeliveryStatus::Pending => ("warn", mark!("Waiting for retry")),
         }
-        None => error_text(last),
+    }
+
+    /// The result of the last attempt in a few words; empty if there was none.
+    pub(super) fn last_result(&self) -> String {
+        let Some(last) = self.attempts.0.last() else { return String::new() };
+        match last.status_code {
+            // Translators: the status code of a response, and how long it took
+            Some(code) => t!("{code} in {duration}", code, duration = last.duration()),
+            None => last.error_text(),
+        }
+    }
+
+    /// Whether the next attempt is due in less than a minute.
+    pub(super) fn is_due_soon(&self, now: Timestamp) -> bool {
+        self.next_attempt_at.is_some_and(|next| next.seconds() - now.seconds() < 60)
     }
 }
 
 /// Formats a duration.
-pub(super) fn format_duration(millis: i64) -> String {
+fn format_duration(millis: i64) -> String {
     match millis {
         ..1000 => format!("{millis} ms"),
         _ => format!("{}.{} s", millis / 1000, millis % 1000 / 100),
     }
 }
 
-/// Why an attempt failed, in words; empty if it succeeded.
-pub(super) fn error_text(attempt: &Attempt) -> String {
-    let code = attempt.status_code.map_or(t!("none").to_owned(), |code| code.to_string());
-    let text = match attempt.error.as_deref() {
-        None => return String::new(),
-        Some("timeout") => t!("The receiver did not respond in time"),
-        Some("dns_failed") => t!("The host name could not be resolved"),
-        Some("address_blocked") => t!(
-            "The host name leads to an address that is not public. The operator of this server can allow its network with \
-             TOUCHLINE_WEBHOOK_ALLOW_CIDRS"
-        ),
-        Some("connection_failed") => t!("Could not connect to the receiver"),
-        Some("tls_failed") => t!(
-            "The receiver’s certificate is not trusted. The operator of this server can add its certificate authority with \
-             TOUCHLINE_WEBHOOK_AUTHORITY"
-        ),
-        Some("connection_lost") => t!("The receiver closed the connection"),
-        Some("not_http") => t!("The response is not valid HTTP"),
-        Some("redirected") => return t!("Status {code}; redirects are not followed", code),
-        Some("unsuccessful_status") => return t!("Status {code}", code),
-        Some("notification_expired") => {
-            t!("The notification is no longer stored, so it cannot be sent")
-        }
-        Some("not_allowed") => t!(
-            "The person or API key that the webhook belongs to can no longer read this notification"
-        ),
-        Some(other) => other,
-    };
-    text.to_owned()
-}
+impl Attempt {
+    pub(super) fn duration(&self) -> String {
+        format_duration(self.duration_ms)
+    }
 
-/// Whether something is due in less than a minute.
-pub(super) fn is_within_a_minute(next: Timestamp, now: Timestamp) -> bool {
-    next.seconds() - now.seconds() < 60
+    /// Why an attempt failed, in words; empty if it succeeded.
+    pub(super) fn error_text(&self) -> String {
+        let code = self.status_code.map_or(t!("none").to_owned(), |code| code.to_string());
+        let text = match self.error.as_deref() {
+            None => return String::new(),
+            Some("timeout") => t!("The receiver did not respond in time"),
+            Some("dns_failed") => t!("The host name could not be resolved"),
+            Some("address_blocked") => t!(
+                "The host name leads to an address that is not public. The operator of this server can allow its network with \
+                 TOUCHLINE_WEBHOOK_ALLOW_CIDRS"
+            ),
+            Some("connection_failed") => t!("Could not connect to the receiver"),
+            Some("tls_failed") => t!(
+                "The receiver’s certificate is not trusted. The operator of this server can add its certificate authority with \
+                 TOUCHLINE_WEBHOOK_AUTHORITY"
+            ),
+            Some("connection_lost") => t!("The receiver closed the connection"),
+            Some("not_http") => t!("The response is not valid HTTP"),
+            Some("redirected") => return t!("Status {code}; redirects are not followed", code),
+            Some("unsuccessful_status") => return t!("Status {code}", code),
+            Some("notification_expired") => {
+                t!("The notification is no longer stored, so it cannot be sent")
+            }
+            Some("not_allowed") => t!(
+                "The person or API key that the webhook belongs to can no longer read this notification"
+            ),
+            Some(other) => other,
+        };
+        text.to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -255,11 +269,7 @@ mod tests {
 
     fn day(hours: &[(i64, i64)]) -> Last24Hours {
         let at = Timestamp::from_micros(0);
-        let hour = |(succeeded, failed): &(i64, i64)| Hour {
-            hour: at,
-            succeeded: *succeeded,
-            failed: *failed,
-        };
+        let hour = |&(succeeded, failed): &(i64, i64)| Hour { hour: at, succeeded, failed };
         Last24Hours(hours.iter().map(hour).collect())
     }
 

@@ -1,8 +1,6 @@
 //! The form for creating and editing a webhook, and the page that shows its secret.
 
-use super::{
-    LIST, PostedForm, WebhookAdmin, display, edit_context, load_names, render, webhook_path,
-};
+use super::{LIST, PostedForm, WebhookAdmin, edit_context, load_names, render};
 use crate::accounts::account;
 use crate::names::Names;
 use crate::notification_kinds::{self, Kind};
@@ -156,8 +154,8 @@ fn group_label(prefix: &str) -> String {
 struct FormPage {
     frame: Frame,
     form: FilledForm,
-    /// The webhook to edit, with its short URL; `None` for a new one.
-    webhook: Option<(Webhook, String)>,
+    /// The webhook to edit; `None` for a new one.
+    webhook: Option<Webhook>,
     groups: Vec<KindGroup>,
     more_teams: bool,
 }
@@ -173,14 +171,13 @@ async fn show_form(
     form: FilledForm,
     webhook: Option<Webhook>,
 ) -> PageResult<Response> {
-    let selected: Vec<TeamId> =
-        form.all("team_ids").iter().filter_map(|id| id.parse().ok()).collect();
-    let (teams, more_teams) = visitor.read(move |db| team_options(db, &selected)).await?;
+    let selected = form.all("team_ids").iter().filter_map(|id| id.parse().ok()).collect();
+    let (teams, more_teams) = visitor.read(move |db| team_options(db, selected)).await?;
     let title = if webhook.is_some() { t!("Edit webhook") } else { t!("Add a webhook") };
     let page = FormPage {
         frame: visitor.frame(title, Section::Webhooks),
         form: form.only_if(!teams.is_empty(), "teams").options("team_ids", teams),
-        webhook: webhook.map(|webhook| (webhook.clone(), display::short_url(&webhook.url))),
+        webhook,
         groups: kind_groups(),
         more_teams,
     };
@@ -188,7 +185,7 @@ async fn show_form(
 }
 
 /// The teams to choose from: active teams, and those already selected. Also returns whether there are more.
-fn team_options(db: &Reader<'_>, selected: &[TeamId]) -> Result<(Vec<(TeamId, String)>, bool)> {
+fn team_options(db: &Reader<'_>, selected: Vec<TeamId>) -> Result<(Vec<(TeamId, String)>, bool)> {
     let filter = TeamFilter { status: Some(Status::Active), ..TeamFilter::default() };
     let page = Page { limit: MAX_TEAMS, order: Order::Asc, last: None };
     let active = team::list(db, &TeamAccess::AllTeams, &filter, &page)?;
@@ -198,9 +195,10 @@ fn team_options(db: &Reader<'_>, selected: &[TeamId]) -> Result<(Vec<(TeamId, St
         active.into_iter().take(limit).map(|team| (team.id, team.name)).collect();
     let ids: Vec<_> = selected.iter().map(ToString::to_string).collect();
     let names = Names::load(db, ids.iter().map(String::as_str))?;
-    for (id, text) in selected.iter().zip(&ids) {
-        if let Some(name) = names.get(text).filter(|_| teams.iter().all(|(other, _)| other != id)) {
-            teams.push((*id, name.to_owned()));
+    for (id, text) in selected.into_iter().zip(&ids) {
+        if let Some(name) = names.get(text).filter(|_| teams.iter().all(|(other, _)| *other != id))
+        {
+            teams.push((id, name.to_owned()));
         }
     }
     Ok((teams, has_more))
@@ -221,8 +219,8 @@ pub(super) async fn create(PostedForm { visitor, form }: PostedForm) -> PageResu
     let (context, ttl) = (edit_context(&visitor), visitor.app().config.idempotency_ttl);
     let created = visitor.write(move |tx: &Tx<'_>| {
         submit_once(tx, &nonce, ttl, |tx| {
-            let (webhook, secret) = edit::create(tx, &context, new)?;
-            Ok((webhook.id.to_string(), (webhook, secret)))
+            let created = edit::create(tx, &context, new)?;
+            Ok((created.0.id.to_string(), created))
         })
     });
     match form.accept(created.await)? {
@@ -242,10 +240,8 @@ pub(super) async fn create(PostedForm { visitor, form }: PostedForm) -> PageResu
 struct SecretPage {
     frame: Frame,
     webhook: Webhook,
-    url: String,
     /// The secret, which is shown only once.
     value: String,
-    events: String,
     zone: Zone,
     now: Timestamp,
     teams: Vec<String>,
@@ -263,9 +259,7 @@ pub(super) async fn show_secret(
     let (zone, teams) = visitor.read(read).await?;
     let page = SecretPage {
         frame: visitor.frame(title, Section::Webhooks),
-        url: display::short_url(&webhook.url),
         value: secret.reveal(),
-        events: display::events_summary(&webhook),
         zone,
         now: visitor.app().clock.now(),
         teams,
@@ -286,7 +280,7 @@ pub(super) async fn edit(
     PathParams(id): PathParams<WebhookId>,
 ) -> PageResult<Response> {
     let webhook = visitor.read(move |db| webhook::find(db, id)).await?;
-    visitor.require_recent_authentication(&format!("{}/edit", webhook_path(&webhook)))?;
+    visitor.require_recent_authentication(&format!("{}/edit", webhook.path()))?;
     let form = filled_from(&webhook);
     show_form(&visitor, form, Some(webhook)).await
 }
@@ -296,7 +290,7 @@ pub(super) async fn save(
     PostedForm { visitor, form }: PostedForm,
 ) -> PageResult<Response> {
     let before = visitor.read(move |db| webhook::find(db, id)).await?;
-    visitor.require_recent_authentication(&format!("{}/edit", webhook_path(&before)))?;
+    visitor.require_recent_authentication(&format!("{}/edit", before.path()))?;
     let mut form = submitted(&form);
     if form.conflicts_with(&filled_from(&before)) {
         return show_form(&visitor, form, Some(before)).await;
@@ -305,7 +299,7 @@ pub(super) async fn save(
         let context = edit_context(&visitor);
         let save = move |tx: &Tx<'_>| edit::change(tx, &context, id, &IfMatch::Absent, change);
         if let Some(webhook) = form.accept(visitor.write(save).await)? {
-            return Ok(see_other(&format!("{}?done=saved", webhook_path(&webhook))));
+            return Ok(see_other(&format!("{}?done=saved", webhook.path())));
         }
     }
     show_form(&visitor, form, Some(before)).await

@@ -1,11 +1,11 @@
 //! The list of a club's webhooks.
 
-use super::display::{self, DayChart};
+use super::display::DayChart;
 use super::{WebhookAdmin, render};
 use crate::prelude::*;
 use crate::web::list::FilterBar;
 use crate::web::prelude::*;
-use crate::webhooks::webhook::{Reason, Status, Webhook};
+use crate::webhooks::webhook::{Reason, Webhook};
 use crate::webhooks::{edit, summary};
 
 /// The messages after an action.
@@ -14,10 +14,6 @@ const DONE: [(&str, &str); 1] =
 
 /// A webhook as it is listed.
 struct Row {
-    url: String,
-    events: String,
-    badge: (&'static str, &'static str),
-    disabled_text: &'static str,
     chart: DayChart,
     /// How many deliveries have failed for good.
     failed: i64,
@@ -42,10 +38,8 @@ const STATES: [(&str, &str); 2] =
 /// Whether a webhook is in this state.
 fn is_in(webhook: &Webhook, state: &str) -> bool {
     match state {
-        "failing" => webhook.status == Status::Enabled && webhook.failing_since.is_some(),
-        "turned_off" => {
-            webhook.status == Status::Disabled && webhook.disabled_reason != Some(Reason::Manual)
-        }
+        "failing" => webhook.is_on() && webhook.failing_since.is_some(),
+        "turned_off" => !webhook.is_on() && webhook.disabled_reason != Some(Reason::Manual),
         _ => true,
     }
 }
@@ -75,10 +69,6 @@ fn page(db: &Reader<'_>, state: &str, page: &Page<WebhookId>) -> Result<Vec<Webh
 
 fn row(db: &Reader<'_>, webhook: Webhook) -> Result<Row> {
     Ok(Row {
-        url: display::short_url(&webhook.url),
-        events: display::events_summary(&webhook),
-        badge: display::webhook_badge(&webhook),
-        disabled_text: display::disabled_text(&webhook),
         chart: DayChart::new(&summary::day(db, webhook.id)?),
         failed: summary::count_undelivered(db, webhook.id)?.failed,
         last_delivery_at: summary::last_delivery_at(db, webhook.id)?,

@@ -51,11 +51,6 @@ fn edit_context(visitor: &WebhookAdmin) -> EditContext {
     EditContext::new(visitor.app(), None, TeamAccess::AllTeams)
 }
 
-/// The path of a webhook's page.
-fn webhook_path(webhook: &Webhook) -> String {
-    format!("{LIST}/{}", webhook.id)
-}
-
 /// Loads the names of a webhook's creator, app and teams.
 fn load_names(db: &Reader<'_>, webhook: &Webhook) -> Result<Names> {
     let teams = webhook.team_ids.iter().flat_map(|teams| &teams.0).map(ToString::to_string);

@@ -1,6 +1,6 @@
 //! The page for a replay: failed deliveries, a time range, or a range of sequence numbers.
 
-use super::{PostedForm, WebhookAdmin, display, render, webhook_path};
+use super::{PostedForm, WebhookAdmin, render};
 use crate::accounts::account;
 use crate::prelude::*;
 use crate::web::form::{Choice, Field, FilledForm};
@@ -8,7 +8,7 @@ use crate::web::prelude::*;
 use crate::webhooks::access::Manager;
 use crate::webhooks::actions::{self, ReplayRange};
 use crate::webhooks::summary::{self, Undelivered};
-use crate::webhooks::webhook::{self, Status, Webhook};
+use crate::webhooks::webhook::{self, Webhook};
 
 const START_AFTER_END: &str = mark!("The start must not be after the end.");
 
@@ -112,20 +112,15 @@ fn check_order<T: Ord>(
 #[template(path = "webhooks/replay.html")]
 struct ReplayPage {
     frame: Frame,
-    url: String,
-    webhook_href: String,
     form: FilledForm,
-    undelivered: Undelivered,
-    /// The webhook's position in the log, and the oldest sequence number of the log.
-    position: i64,
-    oldest: i64,
-    is_enabled: bool,
+    data: PageData,
 }
 
 /// What the page needs from the database.
 struct PageData {
     webhook: Webhook,
     undelivered: Undelivered,
+    /// The oldest sequence number of the log.
     oldest: i64,
     zone: Zone,
 }
@@ -150,17 +145,8 @@ pub(super) async fn replay_page(
 }
 
 fn show_form(visitor: &WebhookAdmin, data: PageData, form: FilledForm) -> PageResult<Response> {
-    let PageData { webhook, undelivered, oldest, zone } = data;
-    let page = ReplayPage {
-        frame: visitor.frame(t!("Replay"), Section::Webhooks),
-        url: display::short_url(&webhook.url),
-        webhook_href: webhook_path(&webhook),
-        form: form.zone(&zone),
-        undelivered,
-        position: webhook.position,
-        oldest,
-        is_enabled: webhook.status == Status::Enabled,
-    };
+    let frame = visitor.frame(t!("Replay"), Section::Webhooks);
+    let page = ReplayPage { frame, form: form.zone(&data.zone), data };
     render(page.form.status(), &page)
 }
 
@@ -171,10 +157,10 @@ pub(super) async fn replay(
     let data = visitor.read(move |db| load(db, id)).await?;
     let mut form = FilledForm::submitted(FIELDS, &form).zone(&data.zone);
     if let Some((range, missed)) = range(&mut form, &data.undelivered, visitor.app().clock.now()) {
-        let replay =
-            move |tx: &Tx<'_>| actions::replay(tx, &Manager::unrestricted(), id, range, missed);
+        let manager = Manager::unrestricted();
+        let replay = move |tx: &Tx<'_>| actions::replay(tx, &manager, id, range, missed);
         if form.accept(visitor.write(replay).await)?.is_some() {
-            return Ok(see_other(&format!("{}?done=replay", webhook_path(&data.webhook))));
+            return Ok(see_other(&format!("{}?done=replay", data.webhook.path())));
         }
     }
     show_form(&visitor, data, form)

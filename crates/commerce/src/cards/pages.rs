@@ -23,7 +23,7 @@ pub fn router() -> Router<App> {
 async fn pay_due(
     PathParams(id): PathParams<DueId>,
     VisitorForm { visitor, form }: VisitorForm<OrdersPlace>,
-) -> PageResult<Response> {
+) -> PageResult {
     let url = checkout_url(&visitor, Subject::Due(id), &form).await?;
     Ok(see_other(&url))
 }
@@ -32,7 +32,7 @@ async fn pay_due(
 async fn pay_order(
     PathParams(id): PathParams<OrderId>,
     VisitorForm { visitor, .. }: VisitorForm<OrdersPlace>,
-) -> PageResult<Response> {
+) -> PageResult {
     let (scope, access) = (visitor.scope()?, visitor.team_access().await?);
     let request = CheckoutRequest::for_full_amount(Subject::Order(id));
     let url = checkout_session::open_url(visitor.app(), scope, access, request).await?;

@@ -76,7 +76,7 @@ fn active_teams(db: &Reader<'_>) -> Result<Vec<(TeamId, String)>> {
     list::teams(db, &TeamFilter { status: Some(Status::Active), ..TeamFilter::default() })
 }
 
-pub(super) async fn new(visitor: Treasurer) -> PageResult<Response> {
+pub(super) async fn new(visitor: Treasurer) -> PageResult {
     let form = visitor.guest.query()?;
     let load = |db: &Reader<'_>| Ok((active_teams(db)?, settings::load(db)?.currency));
     let (teams, currency) = visitor.read(load).await?;
@@ -90,7 +90,7 @@ pub(super) async fn new(visitor: Treasurer) -> PageResult<Response> {
     render(StatusCode::OK, &TeamPage { frame, teams })
 }
 
-async fn show_form(visitor: &Treasurer, team: TeamId, form: FilledForm) -> PageResult<Response> {
+async fn show_form(visitor: &Treasurer, team: TeamId, form: FilledForm) -> PageResult {
     let load = move |db: &Reader<'_>| {
         let filter = MemberFilter {
             excluded_status: Some(MemberStatus::Removed),
@@ -119,7 +119,7 @@ fn choice(member: Member) -> (MemberId, String, &'static str) {
 }
 
 /// Shows the preview, charges, or returns to the form, depending on the button that was pressed.
-pub(super) async fn submit(TreasurerForm { visitor, form }: TreasurerForm) -> PageResult<Response> {
+pub(super) async fn submit(TreasurerForm { visitor, form }: TreasurerForm) -> PageResult {
     let team: TeamId = form.text("team").parse().map_err(|_| Error::not_found())?;
     let mut filled = charge_form::submitted(&form);
     if form.text("step") == "change" {

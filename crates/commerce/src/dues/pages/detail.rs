@@ -180,10 +180,7 @@ fn history(db: &Reader<'_>, entries: Vec<Entry>) -> Result<Vec<LedgerMovement>> 
     Ok(movements)
 }
 
-pub(super) async fn one(
-    visitor: Treasurer,
-    PathParams(id): PathParams<DueId>,
-) -> PageResult<Response> {
+pub(super) async fn one(visitor: Treasurer, PathParams(id): PathParams<DueId>) -> PageResult {
     let data = visitor.read(move |db| load(db, id)).await?;
     let PageData { due, names, payments, history, credit, reminded, zone } = data;
     let times = (visitor.app().clock.now(), zone);

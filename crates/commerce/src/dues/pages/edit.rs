@@ -95,7 +95,7 @@ struct EditPage {
     form: FilledForm,
 }
 
-fn show_form(visitor: &Treasurer, data: PageData, form: FilledForm) -> PageResult<Response> {
+fn show_form(visitor: &Treasurer, data: PageData, form: FilledForm) -> PageResult {
     let PageData { due, person, payers } = data;
     let page = EditPage {
         frame: visitor.frame(t!("Edit due"), Section::Dues),
@@ -108,10 +108,7 @@ fn show_form(visitor: &Treasurer, data: PageData, form: FilledForm) -> PageResul
     render(page.form.status(), &page)
 }
 
-pub(super) async fn edit(
-    visitor: Treasurer,
-    PathParams(id): PathParams<DueId>,
-) -> PageResult<Response> {
+pub(super) async fn edit(visitor: Treasurer, PathParams(id): PathParams<DueId>) -> PageResult {
     let data = visitor.read(move |db| load(db, id)).await?;
     let form = fill_form(&data, None);
     show_form(&visitor, data, form)
@@ -120,7 +117,7 @@ pub(super) async fn edit(
 pub(super) async fn save(
     PathParams(id): PathParams<DueId>,
     TreasurerForm { visitor, form }: TreasurerForm,
-) -> PageResult<Response> {
+) -> PageResult {
     let data = visitor.read(move |db| load(db, id)).await?;
     let mut form = fill_form(&data, Some(&form));
     let Some(change) = to_change(&mut form, &data.due) else {

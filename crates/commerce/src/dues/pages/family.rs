@@ -92,7 +92,7 @@ struct PageData {
     zone: Option<Zone>,
 }
 
-pub(super) async fn list(visitor: Member) -> PageResult<Response> {
+pub(super) async fn list(visitor: Member) -> PageResult {
     // A signed-in user may not belong to a club yet.
     let data = match visitor.visit.club {
         Some(_) => {
@@ -263,10 +263,7 @@ fn payable(due: &DueView) -> Vec<(i64, String)> {
     next.into_iter().chain(all).collect()
 }
 
-pub(super) async fn one(
-    visitor: Member,
-    PathParams(id): PathParams<DueId>,
-) -> PageResult<Response> {
+pub(super) async fn one(visitor: Member, PathParams(id): PathParams<DueId>) -> PageResult {
     let access = visitor.team_access().await?;
     let VisibleDue { due, names, payments, zone } =
         visitor.read(move |db| load_visible(db, &access, id)).await?;

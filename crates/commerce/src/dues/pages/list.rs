@@ -185,7 +185,7 @@ pub(super) fn rows(db: &Reader<'_>, dues: Vec<DueView>, own: &[PersonId]) -> Res
     Ok(dues.into_iter().map(row).collect())
 }
 
-pub(super) async fn list(visitor: Treasurer) -> PageResult<Response> {
+pub(super) async fn list(visitor: Treasurer) -> PageResult {
     let asked = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let filter = due_filter(&asked.form);
     let page = move |db: &Reader<'_>, page: &Page<DueId>| {

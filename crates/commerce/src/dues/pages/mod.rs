@@ -51,7 +51,7 @@ pub fn router() -> Router<App> {
 }
 
 /// Renders a page.
-fn render<T: askama::Template>(status: StatusCode, page: &T) -> PageResult<Response> {
+fn render<T: askama::Template>(status: StatusCode, page: &T) -> PageResult {
     Ok(page::html(status, page)?)
 }
 

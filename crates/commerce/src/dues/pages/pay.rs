@@ -75,7 +75,7 @@ fn complete(form: FilledForm, data: &PageData) -> FilledForm {
     form.slot("credit", format!("<p class=\"muted\">{text}</p>"))
 }
 
-fn show_form(visitor: &Treasurer, data: &PageData, form: FilledForm) -> PageResult<Response> {
+fn show_form(visitor: &Treasurer, data: &PageData, form: FilledForm) -> PageResult {
     let due = &data.due;
     let page = PayPage {
         frame: visitor.frame(t!("Record payment"), Section::Dues),
@@ -98,10 +98,7 @@ fn paid_at(day: &Value, data: &PageData) -> Option<Timestamp> {
     LocalTime::new(day, 12, 0, 0).and_then(|noon| data.zone.resolve(noon))
 }
 
-pub(super) async fn new(
-    visitor: Treasurer,
-    PathParams(id): PathParams<DueId>,
-) -> PageResult<Response> {
+pub(super) async fn new(visitor: Treasurer, PathParams(id): PathParams<DueId>) -> PageResult {
     let data = visitor.read(move |db| load(db, id)).await?;
     let open = data.due.balance;
     let amount = if open > 0 { formatting::plain(open, data.due.currency) } else { String::new() };
@@ -116,7 +113,7 @@ pub(super) async fn new(
 pub(super) async fn submit(
     PathParams(id): PathParams<DueId>,
     TreasurerForm { visitor, form }: TreasurerForm,
-) -> PageResult<Response> {
+) -> PageResult {
     let data = visitor.read(move |db| load(db, id)).await?;
     let nonce = parse_nonce(&form)?;
     let mut form = complete(FilledForm::submitted(FIELDS, &form), &data);

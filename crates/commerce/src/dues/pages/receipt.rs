@@ -27,7 +27,7 @@ struct ReceiptPage {
 pub(super) async fn show(
     visitor: Visitor<OrdersRead>,
     PathParams(id): PathParams<DueId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let access = visitor.team_access().await?;
     let VisibleDue { due, names, payments, zone } =
         visitor.read(move |db| load_visible(db, &access, id)).await?;

@@ -70,7 +70,7 @@ fn effects(data: &PageData) -> Vec<Sentence> {
     effects
 }
 
-fn show_form(visitor: &Treasurer, data: &PageData, form: FilledForm) -> PageResult<Response> {
+fn show_form(visitor: &Treasurer, data: &PageData, form: FilledForm) -> PageResult {
     let PageData { due, payment, payer, refundable, default_method } = data;
     let money = |minor| formatting::money(minor, due.currency);
     let (frame, back) = (visitor.frame(t!("Refund payment"), Section::Dues), detail_path(due.id));
@@ -98,7 +98,7 @@ fn show_form(visitor: &Treasurer, data: &PageData, form: FilledForm) -> PageResu
 pub(super) async fn form(
     visitor: Treasurer,
     PathParams(at): PathParams<(DueId, PaymentId)>,
-) -> PageResult<Response> {
+) -> PageResult {
     let data = visitor.read(move |db| load(db, at)).await?;
     let amount = formatting::plain(data.refundable.total(), data.due.currency);
     let method = data.default_method.unwrap_or_default().to_owned();
@@ -120,7 +120,7 @@ fn parse(data: &PageData, form: &mut FilledForm) -> Option<NewDueRefund> {
 pub(super) async fn refund(
     PathParams(at): PathParams<(DueId, PaymentId)>,
     TreasurerForm { visitor, form }: TreasurerForm,
-) -> PageResult<Response> {
+) -> PageResult {
     let data = visitor.read(move |db| load(db, at)).await?;
     let nonce = parse_nonce(&form)?;
     let mut form = FilledForm::submitted(FIELDS, &form).currency(data.due.currency);

@@ -43,7 +43,7 @@ pub(super) fn confirmation(visitor: &Treasurer, dues: i64, emails: i64) -> Flash
     }
 }
 
-pub(super) async fn confirm(visitor: Treasurer) -> PageResult<Response> {
+pub(super) async fn confirm(visitor: Treasurer) -> PageResult {
     let overdue = visitor.read(|db: &Reader<'_>| reminders::list_overdue(db)).await?;
     let families: BTreeSet<_> = overdue.iter().map(|due| due.payer_id).collect();
     let frame = visitor.frame(t!("Send reminders for overdue dues"), Section::Dues);
@@ -77,9 +77,7 @@ pub(super) async fn confirm(visitor: Treasurer) -> PageResult<Response> {
     .respond()
 }
 
-pub(super) async fn all_overdue(
-    TreasurerForm { visitor, .. }: TreasurerForm,
-) -> PageResult<Response> {
+pub(super) async fn all_overdue(TreasurerForm { visitor, .. }: TreasurerForm) -> PageResult {
     let (dues, emails) = visitor.write(|tx: &Tx<'_>| reminders::remind_overdue(tx)).await?;
     Ok(see_other(&format!("{LIST_PATH}?done=reminded&dues={dues}&emails={emails}")))
 }
@@ -87,7 +85,7 @@ pub(super) async fn all_overdue(
 pub(super) async fn team(
     PathParams(id): PathParams<TeamId>,
     TreasurerForm { visitor, .. }: TreasurerForm,
-) -> PageResult<Response> {
+) -> PageResult {
     let remind = move |tx: &Tx<'_>| {
         team::find(tx, id)?;
         reminders::remind_team(tx, &TeamAccess::AllTeams, &RemindRequest { team_id: id })
@@ -100,7 +98,7 @@ pub(super) async fn team(
 pub(super) async fn one(
     PathParams(id): PathParams<DueId>,
     TreasurerForm { visitor, .. }: TreasurerForm,
-) -> PageResult<Response> {
+) -> PageResult {
     let remind = move |tx: &Tx<'_>| {
         due::load(tx, id)?;
         reminders::remind(tx, &TeamAccess::AllTeams, id, &IfMatch::Absent)

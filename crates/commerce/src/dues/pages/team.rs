@@ -139,7 +139,7 @@ fn statement_title(team: &Team) -> String {
 pub(super) async fn of_treasurer(
     visitor: Treasurer,
     PathParams(id): PathParams<TeamId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let load = move |db: &store::Reader<'_>| Ok((team::find(db, id)?, statement::of_team(db, id)?));
     let (team, statement) = visitor.read(load).await?;
     let query = visitor.guest.query()?;
@@ -157,7 +157,7 @@ pub(super) async fn of_treasurer(
 pub(super) async fn of_coach(
     visitor: Visitor<OrdersOversee>,
     PathParams(id): PathParams<TeamId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let access = visitor.team_access().await?;
     let load = move |db: &store::Reader<'_>| {
         access.check(id)?;

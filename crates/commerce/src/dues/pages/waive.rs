@@ -25,7 +25,7 @@ fn show_form(
     visitor: &Treasurer,
     (due, person): (DueView, String),
     form: FilledForm,
-) -> PageResult<Response> {
+) -> PageResult {
     let money = |minor| formatting::money(minor, due.currency);
     let frame = visitor.frame(t!("Waive open balance"), Section::Dues);
     let lead = Sentence::new("{title}, {person}.");
@@ -44,10 +44,7 @@ fn show_form(
         .respond()
 }
 
-pub(super) async fn form(
-    visitor: Treasurer,
-    PathParams(id): PathParams<DueId>,
-) -> PageResult<Response> {
+pub(super) async fn form(visitor: Treasurer, PathParams(id): PathParams<DueId>) -> PageResult {
     let data = visitor.read(move |db| load(db, id)).await?;
     show_form(&visitor, data, FilledForm::empty(FIELDS))
 }
@@ -55,7 +52,7 @@ pub(super) async fn form(
 pub(super) async fn waive(
     PathParams(id): PathParams<DueId>,
     TreasurerForm { visitor, form }: TreasurerForm,
-) -> PageResult<Response> {
+) -> PageResult {
     let data = visitor.read(move |db| load(db, id)).await?;
     let mut form = FilledForm::submitted(FIELDS, &form);
     if let Some(request) = form.parse::<WaiveRequest>() {

@@ -294,7 +294,7 @@ pub(super) async fn handle_form<N: Permission>(
     visitor: &Visitor<N>,
     form: &Form,
     channel: OrderChannel,
-) -> PageResult<Response> {
+) -> PageResult {
     let input = CheckoutForm::read(form);
     let step = form.text("step");
     if channel == OrderChannel::Staff && (matches!(step, "find" | "buyer") || !input.has_buyer()) {
@@ -356,7 +356,7 @@ fn render_review<N: Permission>(
     channel: OrderChannel,
     orders: Vec<OrderPreview>,
     input: CheckoutForm,
-) -> PageResult<Response> {
+) -> PageResult {
     let mut sums: Vec<kit::Money> = Vec::new();
     for OrderPreview { quote, .. } in &orders {
         match sums.iter_mut().find(|sum| sum.currency == quote.currency) {

@@ -94,24 +94,18 @@ async fn fill(
     Ok(filled.options("team_id", teams))
 }
 
-fn show_form(
-    visitor: &AdminVisitor,
-    form: FilledForm,
-    code: Option<Discount>,
-) -> PageResult<Response> {
+fn show_form(visitor: &AdminVisitor, form: FilledForm, code: Option<Discount>) -> PageResult {
     let title = code.as_ref().map_or(t!("New discount code"), |code| &code.code).to_owned();
     let frame = visitor.frame(title, Section::Store);
     render(form.status(), &CodeFormPage { frame, form, code })
 }
 
-pub(super) async fn new(visitor: AdminVisitor) -> PageResult<Response> {
+pub(super) async fn new(visitor: AdminVisitor) -> PageResult {
     let form = fill(&visitor, None, None).await?.nonce(new_nonce(visitor.app()));
     show_form(&visitor, form, None)
 }
 
-pub(super) async fn create(
-    AdminSubmission { visitor, form }: AdminSubmission,
-) -> PageResult<Response> {
+pub(super) async fn create(AdminSubmission { visitor, form }: AdminSubmission) -> PageResult {
     let (nonce, mut form) = (parse_nonce(&form)?, fill(&visitor, Some(&form), None).await?);
     if let Some(new) = form.parse::<NewDiscount>() {
         let create = |tx: &Tx<'_>| discount::create(tx, new).map(|code| code.id.to_string());
@@ -125,7 +119,7 @@ pub(super) async fn create(
 pub(super) async fn edit(
     visitor: AdminVisitor,
     PathParams(id): PathParams<DiscountId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let code = visitor.read(move |db| discount::find(db, id)).await?;
     let form = fill(&visitor, None, Some(&code)).await?;
     show_form(&visitor, form, Some(code))
@@ -134,7 +128,7 @@ pub(super) async fn edit(
 pub(super) async fn save(
     PathParams(id): PathParams<DiscountId>,
     AdminSubmission { visitor, form }: AdminSubmission,
-) -> PageResult<Response> {
+) -> PageResult {
     let before = visitor.read(move |db| discount::find(db, id)).await?;
     let current = fill(&visitor, None, Some(&before)).await?;
     let mut form = fill(&visitor, Some(&form), None).await?;

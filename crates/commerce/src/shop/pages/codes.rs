@@ -74,7 +74,7 @@ const COLUMNS: &[Column<CodeRow>] = &[
 
 list_page!(CodesPage, "shop/codes.html");
 
-pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
+pub(super) async fn list(visitor: AdminVisitor) -> PageResult {
     let asked = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let choices = [("archived", t!("Archived")), ("all", t!("All codes"))];
     let filters =
@@ -107,7 +107,7 @@ pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
 pub(super) async fn ask_archive(
     visitor: AdminVisitor,
     PathParams(id): PathParams<DiscountId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let code = visitor.read(move |db| discount::find(db, id)).await?;
     if code.status == Status::Archived {
         return Ok(see_other("/admin/store/codes"));
@@ -130,7 +130,7 @@ pub(super) async fn ask_archive(
 pub(super) async fn archive(
     PathParams(id): PathParams<DiscountId>,
     AdminSubmission { visitor, .. }: AdminSubmission,
-) -> PageResult<Response> {
+) -> PageResult {
     let archive = move |tx: &Tx<'_>| {
         let code = discount::find(tx, id)?;
         if code.status == Status::Archived {

@@ -89,7 +89,7 @@ fn family_routes() -> Router<App> {
 }
 
 /// Renders a page.
-fn render<T: askama::Template>(status: StatusCode, page: &T) -> PageResult<Response> {
+fn render<T: askama::Template>(status: StatusCode, page: &T) -> PageResult {
     Ok(page::html(status, page)?)
 }
 

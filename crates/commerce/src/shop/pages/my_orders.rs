@@ -36,7 +36,7 @@ struct MyOrdersPage {
     manages: bool,
 }
 
-pub(super) async fn list(visitor: OrderVisitor) -> PageResult<Response> {
+pub(super) async fn list(visitor: OrderVisitor) -> PageResult {
     let asked = ListRequest::from_visitor(&visitor, paging::Order::Desc)?;
     let roster_access = visitor.roster_access().await?;
     let access = family_only_access(&roster_access);
@@ -77,7 +77,7 @@ struct MyOrderPage {
 pub(super) async fn detail(
     visitor: OrderVisitor,
     PathParams(id): PathParams<OrderId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let access = visitor.team_access().await?;
     let load = move |db: &Reader<'_>| {
         let (order, payments, refunds) = find_with_payments(db, &access, id)?;
@@ -134,7 +134,7 @@ async fn find_order(visitor: &BuyerVisitor, id: OrderId) -> Result<Order> {
 pub(super) async fn ask_cancel(
     visitor: BuyerVisitor,
     PathParams(id): PathParams<OrderId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let order = find_order(&visitor, id).await?;
     if !can_cancel(&order) {
         return Ok(see_other(&format!("/store/orders/{id}")));
@@ -148,7 +148,7 @@ pub(super) async fn ask_cancel(
 pub(super) async fn cancel(
     PathParams(id): PathParams<OrderId>,
     BuyerSubmission { visitor, form }: BuyerSubmission,
-) -> PageResult<Response> {
+) -> PageResult {
     find_order(&visitor, id).await?;
     let (nonce, reason, access) =
         (parse_nonce(&form)?, orders::read_cancellation(&form)?, visitor.team_access().await?);

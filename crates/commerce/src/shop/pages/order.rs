@@ -217,7 +217,7 @@ async fn render_order(
     id: OrderId,
     form: FilledForm,
     quantities: LineQuantities,
-) -> PageResult<Response> {
+) -> PageResult {
     let load = move |db: &Reader<'_>| {
         let (order, payments, refunds) = find_with_payments(db, EVERYWHERE, id)?;
         let names = team_names(db, std::iter::once(order.record.team_id))?;
@@ -258,7 +258,7 @@ fn payment_form(order: &Order, submitted: Option<&Form>) -> FilledForm {
 pub(super) async fn detail(
     visitor: AdminVisitor,
     PathParams(id): PathParams<OrderId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let order = find_order(&visitor, id).await?;
     let form = payment_form(&order, None).nonce(new_nonce(visitor.app()));
     render_order(&visitor, id, form, LineQuantities::default()).await
@@ -271,7 +271,7 @@ pub(super) async fn find_order(visitor: &AdminVisitor, id: OrderId) -> Result<Or
 pub(super) async fn pay(
     PathParams(id): PathParams<OrderId>,
     AdminSubmission { visitor, form }: AdminSubmission,
-) -> PageResult<Response> {
+) -> PageResult {
     let order = find_order(&visitor, id).await?;
     let (nonce, mut form) = (parse_nonce(&form)?, payment_form(&order, Some(&form)));
     let body = form.body();
@@ -299,7 +299,7 @@ pub(super) async fn pay(
 pub(super) async fn fulfill(
     PathParams(id): PathParams<OrderId>,
     AdminSubmission { visitor, form }: AdminSubmission,
-) -> PageResult<Response> {
+) -> PageResult {
     let order = find_order(&visitor, id).await?;
     let nonce = parse_nonce(&form)?;
     let mut shown = payment_form(&order, None).same_nonce(&nonce);
@@ -333,7 +333,7 @@ pub(super) fn cancellation_page(
     app: &App,
     lead: Sentence,
     back: String,
-) -> PageResult<Response> {
+) -> PageResult {
     ConfirmPage::new(frame, "Cancel order", back)
         .lead(lead)
         .effect("The items can be sold to other people.")
@@ -347,7 +347,7 @@ pub(super) fn cancellation_page(
 pub(super) async fn ask_cancel(
     visitor: AdminVisitor,
     PathParams(id): PathParams<OrderId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let order = find_order(&visitor, id).await?;
     if !can_cancel(&order) {
         return Ok(see_other(&format!("/admin/orders/{id}")));
@@ -371,7 +371,7 @@ pub(super) fn read_cancellation(form: &Form) -> Result<OrderCancellation> {
 pub(super) async fn cancel(
     PathParams(id): PathParams<OrderId>,
     AdminSubmission { visitor, form }: AdminSubmission,
-) -> PageResult<Response> {
+) -> PageResult {
     find_order(&visitor, id).await?;
     let (nonce, cancellation) = (parse_nonce(&form)?, read_cancellation(&form)?);
     let cancel = move |tx: &Tx<'_>| {

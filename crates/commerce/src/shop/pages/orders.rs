@@ -125,7 +125,7 @@ struct OrdersPage {
     print_url: String,
 }
 
-pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
+pub(super) async fn list(visitor: AdminVisitor) -> PageResult {
     let asked = ListRequest::from_visitor(&visitor, paging::Order::Desc)?;
     let filter = order_filter(&asked.form);
     let read =

@@ -59,7 +59,7 @@ struct PrintedOrdersPage {
     times: Times,
 }
 
-pub(super) async fn orders(visitor: SellerVisitor) -> PageResult<Response> {
+pub(super) async fn orders(visitor: SellerVisitor) -> PageResult {
     let (query, access) = (visitor.guest.query()?, managed_access(&visitor).await?);
     let frame = list_frame(&visitor, t!("Orders").to_owned(), Section::Orders);
     let path = if frame.is_admin { "/admin/orders" } else { "/store/orders" };
@@ -111,7 +111,7 @@ impl PickupListPage {
 pub(super) async fn pickup_list(
     visitor: SellerVisitor,
     PathParams(id): PathParams<ProductId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let access = managed_access(&visitor).await?;
     let load = move |db: &Reader<'_>| {
         let product = product::find(db, &access, id)?;

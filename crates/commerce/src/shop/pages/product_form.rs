@@ -196,7 +196,7 @@ async fn show_form(
     visitor: &AdminVisitor,
     form: FilledForm,
     product: Option<Product>,
-) -> PageResult<Response> {
+) -> PageResult {
     let title = product.as_ref().map_or(t!("New product"), |p| &p.record.name).to_owned();
     let load = move |db: &Reader<'_>| {
         let names = team_names(db, product.iter().map(|product| product.record.team_id))?;
@@ -217,7 +217,7 @@ async fn defaults(visitor: &AdminVisitor) -> Result<(Currency, Zone)> {
     visitor.read(|db| Ok((settings::load(db)?.currency, account::find(db)?.timezone))).await
 }
 
-pub(super) async fn new(visitor: AdminVisitor) -> PageResult<Response> {
+pub(super) async fn new(visitor: AdminVisitor) -> PageResult {
     let (currency, zone) = defaults(&visitor).await?;
     let form = FilledForm::empty(FIELDS)
         .zone(&zone)
@@ -229,9 +229,7 @@ pub(super) async fn new(visitor: AdminVisitor) -> PageResult<Response> {
     show_form(&visitor, form, None).await
 }
 
-pub(super) async fn create(
-    AdminSubmission { visitor, form }: AdminSubmission,
-) -> PageResult<Response> {
+pub(super) async fn create(AdminSubmission { visitor, form }: AdminSubmission) -> PageResult {
     let (nonce, mut form) = (parse_nonce(&form)?, submitted(&form, &defaults(&visitor).await?));
     let body = to_body(&mut form);
     if let Some(new) = form.finish::<NewProduct>(body) {
@@ -253,7 +251,7 @@ async fn find_product(visitor: &AdminVisitor, id: ProductId) -> Result<Product> 
 pub(super) async fn edit(
     visitor: AdminVisitor,
     PathParams(id): PathParams<ProductId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let product = find_product(&visitor, id).await?;
     let form = filled_from(&product, &defaults(&visitor).await?.1);
     show_form(&visitor, form, Some(product)).await
@@ -262,7 +260,7 @@ pub(super) async fn edit(
 pub(super) async fn save(
     PathParams(id): PathParams<ProductId>,
     AdminSubmission { visitor, form }: AdminSubmission,
-) -> PageResult<Response> {
+) -> PageResult {
     let (before, (_, zone)) = (find_product(&visitor, id).await?, defaults(&visitor).await?);
     let form = submitted(&form, &(before.record.currency, zone.clone()));
     let mut form = form.without("team_id").without("currency");

@@ -54,7 +54,7 @@ const COLUMNS: &[Column<ProductRow>] = &[
     }),
 ];
 
-pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
+pub(super) async fn list(visitor: AdminVisitor) -> PageResult {
     let asked = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let (status, on_sale) = match asked.form.text("state") {
         "on_sale" => (Some(Status::Active), Some(true)),
@@ -98,7 +98,7 @@ pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
 pub(super) async fn ask_archive(
     visitor: AdminVisitor,
     PathParams(id): PathParams<ProductId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let product = visitor.read(move |db| product::find(db, &TeamAccess::AllTeams, id)).await?;
     if product.record.status == Status::Archived {
         return Ok(see_other("/admin/store"));
@@ -122,7 +122,7 @@ pub(super) async fn ask_archive(
 pub(super) async fn archive(
     PathParams(id): PathParams<ProductId>,
     AdminSubmission { visitor, .. }: AdminSubmission,
-) -> PageResult<Response> {
+) -> PageResult {
     let archive = move |tx: &store::Tx<'_>| {
         let product = product::find(tx, &TeamAccess::AllTeams, id)?;
         if product.record.status == Status::Archived {

@@ -40,7 +40,7 @@ impl ReceiptPage {
 pub(super) async fn show_receipt(
     visitor: OrderVisitor,
     PathParams(id): PathParams<OrderId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let access = visitor.team_access().await?;
     let load = move |db: &Reader<'_>| {
         let (order, payments, refunds) = find_with_payments(db, &access, id)?;

@@ -105,7 +105,7 @@ async fn show_form(
     id: OrderId,
     form: FilledForm,
     quantities: &LineQuantities,
-) -> PageResult<Response> {
+) -> PageResult {
     let load = move |db: &Reader<'_>| orders::find_with_payments(db, EVERYWHERE, id);
     let (order, payments, refunds) = visitor.read(load).await?;
     let frame = visitor.frame(t!("Refund"), Section::Orders);
@@ -133,7 +133,7 @@ fn refundable(order: &Order) -> kit::Money {
 pub(super) async fn refund_form(
     visitor: AdminVisitor,
     PathParams(id): PathParams<OrderId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let form = FilledForm::empty(FIELDS).with("how", "all").with("restock", "yes");
     let form = form.nonce(new_nonce(visitor.app()));
     show_form(&visitor, id, form, &LineQuantities::default()).await
@@ -142,7 +142,7 @@ pub(super) async fn refund_form(
 pub(super) async fn refund(
     PathParams(id): PathParams<OrderId>,
     AdminSubmission { visitor, form }: AdminSubmission,
-) -> PageResult<Response> {
+) -> PageResult {
     let order = orders::find_order(&visitor, id).await?;
     let nonce = parse_nonce(&form)?;
     let mut filled = FilledForm::submitted(FIELDS, &form).currency(order.record.currency);

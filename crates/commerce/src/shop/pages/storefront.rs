@@ -264,7 +264,7 @@ pub(super) async fn render_storefront<N: Permission>(
     channel: OrderChannel,
     input: CheckoutForm,
     faults: Faults,
-) -> PageResult<Response> {
+) -> PageResult {
     let user = visitor.visit.user;
     let (person, name) = (input.buyer_id(), input.name.clone());
     let load = move |db: &Reader<'_>| match channel {
@@ -315,7 +315,7 @@ fn errors_off_page(sections: &[SellerSection], faults: &Faults) -> Vec<String> {
     missing.map(|(_, message)| message.to_owned()).collect()
 }
 
-pub(super) async fn show(visitor: BuyerVisitor) -> PageResult<Response> {
+pub(super) async fn show(visitor: BuyerVisitor) -> PageResult {
     render_storefront(
         &visitor,
         OrderChannel::SelfService,
@@ -325,8 +325,6 @@ pub(super) async fn show(visitor: BuyerVisitor) -> PageResult<Response> {
     .await
 }
 
-pub(super) async fn submit(
-    BuyerSubmission { visitor, form }: BuyerSubmission,
-) -> PageResult<Response> {
+pub(super) async fn submit(BuyerSubmission { visitor, form }: BuyerSubmission) -> PageResult {
     checkout_form::handle_form(&visitor, &form, OrderChannel::SelfService).await
 }

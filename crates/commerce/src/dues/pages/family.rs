@@ -3,15 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::detail::PaymentRow;
-use super::formatting::{self, DisplayNames, InstallmentRow};
+use super::formatting::{self, DisplayNames, NamedDue};
 use super::list::{FAMILY, Row, rows};
-use super::{OWN_DUES_PATH, render};
+use super::render;
 use crate::accounts::account;
 use crate::accounts::permissions::{AccessLevel, OrdersRead};
 use crate::accounts::roster_access::RosterAccess;
 use crate::dues::due::{self, DueFilter, DueView};
 use crate::dues::statement::{self, Statement, Total};
-use crate::money::payment;
 use crate::names::Names;
 use crate::prelude::*;
 use crate::web::list::{Cell, Column, List, Times};
@@ -204,48 +203,25 @@ fn totals_by_currency(dues: &[DueView], of: fn(&DueView) -> i64) -> Vec<String> 
 #[template(path = "dues/one.html")]
 struct OnePage {
     frame: Frame,
-    back: &'static str,
-    path: String,
-    person: String,
-    payer: String,
-    team: String,
-    category: &'static str,
-    state: (&'static str, &'static str),
-    open: String,
-    amount: String,
-    discount: Option<String>,
-    late_fee: Option<String>,
-    waived: Option<String>,
-    paid: String,
-    parts: Vec<InstallmentRow>,
+    due: NamedDue,
     payments: Vec<PaymentRow>,
     /// Amounts that can be paid by card, in minor units, with button labels. Empty if card payments are not set up.
     payable: Vec<(i64, String)>,
-    due: DueView,
     zone: Zone,
 }
 
 /// A due that the visitor may see, with its payments.
 pub(super) struct VisibleDue {
-    pub(super) due: DueView,
-    pub(super) names: DisplayNames,
+    pub(super) due: NamedDue,
     pub(super) payments: Vec<PaymentRow>,
     pub(super) zone: Zone,
 }
 
 pub(super) fn load_visible(db: &Reader<'_>, access: &TeamAccess, id: DueId) -> Result<VisibleDue> {
-    let due = due::find(db, access, id)?.view(db.now());
-    let subject = id.to_string();
-    let refunds = payment::find_refunds_by_subject(db, &subject)?;
-    let payments = payment::find_by_subject(db, &subject)?;
     Ok(VisibleDue {
-        names: DisplayNames::for_dues(db, std::iter::once(&due))?,
-        payments: payments
-            .iter()
-            .map(|payment| PaymentRow::new(payment, &refunds, false))
-            .collect(),
+        due: NamedDue::new(db, &due::find(db, access, id)?)?,
+        payments: PaymentRow::of_due(db, id, false)?,
         zone: account::find(db)?.timezone,
-        due,
     })
 }
 
@@ -265,27 +241,11 @@ fn payable(due: &DueView) -> Vec<(i64, String)> {
 
 pub(super) async fn one(visitor: Member, PathParams(id): PathParams<DueId>) -> PageResult {
     let access = visitor.team_access().await?;
-    let VisibleDue { due, names, payments, zone } =
+    let VisibleDue { due, payments, zone } =
         visitor.read(move |db| load_visible(db, &access, id)).await?;
-    let money = |minor| formatting::money(minor, due.currency);
-    let some = |minor: i64| (minor > 0).then(|| money(minor));
     let cards = visitor.app().cards.clone();
     let page = OnePage {
         frame: visitor.frame(due.title.clone(), Section::MyDues),
-        back: OWN_DUES_PATH,
-        path: format!("{OWN_DUES_PATH}/{id}"),
-        person: names.person(due.person_id),
-        payer: names.person(due.payer_id),
-        team: names.team(due.team_id),
-        category: formatting::category(due.category),
-        state: formatting::state(&due),
-        open: money(due.balance),
-        amount: money(due.amount),
-        discount: some(due.discount),
-        late_fee: some(due.late_fee_charged),
-        waived: some(due.waived),
-        paid: money(due.paid),
-        parts: formatting::installment_rows(&due),
         payments,
         payable: cards.as_ref().map(|_| payable(&due)).unwrap_or_default(),
         due,

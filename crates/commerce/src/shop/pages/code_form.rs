@@ -1,6 +1,6 @@
 //! The form for a discount code.
 
-use super::{AdminSubmission, AdminVisitor, render, run_once, team_options};
+use super::{AdminSubmission, AdminVisitor, render, team_options};
 use crate::accounts::account;
 use crate::money::settings;
 use crate::prelude::*;
@@ -108,8 +108,8 @@ pub(super) async fn new(visitor: AdminVisitor) -> PageResult {
 pub(super) async fn create(AdminSubmission { visitor, form }: AdminSubmission) -> PageResult {
     let (nonce, mut form) = (parse_nonce(&form)?, fill(&visitor, Some(&form), None).await?);
     if let Some(new) = form.parse::<NewDiscount>() {
-        let create = |tx: &Tx<'_>| discount::create(tx, new).map(|code| code.id.to_string());
-        if form.accept(run_once(&visitor, nonce, create).await)?.is_some() {
+        let create = |tx: &Tx<'_>| discount::create(tx, new).map(|code| code.id);
+        if form.accept(visitor.write_once(nonce, create).await)?.is_some() {
             return Ok(see_other(&format!("{LIST}?done=made")));
         }
     }

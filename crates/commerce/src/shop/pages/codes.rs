@@ -1,8 +1,6 @@
 //! The list of discount codes, and archiving one.
 
-use super::{
-    AdminSubmission, AdminVisitor, fill_cells, money, percent, render, seller_name, team_names,
-};
+use super::{AdminSubmission, AdminVisitor, fill_cells, money, percent, render, with_sellers};
 use crate::accounts::account;
 use crate::prelude::*;
 use crate::shop::discount::{self, Discount, DiscountFilter, Status};
@@ -89,11 +87,8 @@ pub(super) async fn list(visitor: AdminVisitor) -> PageResult {
     let RowPage { rows, next } = RowPage::read(&visitor, &asked, read).await?;
     let now = visitor.app().clock.now();
     let load = move |db: &Reader<'_>| {
-        let names = team_names(db, rows.iter().map(|code: &Discount| code.team_id))?;
-        let codes = rows.into_iter().map(|code| {
-            let seller = seller_name(&names, code.team_id);
-            CodeRow { badge: badge(&code, now), code, seller }
-        });
+        let rows = with_sellers(db, rows, |code: &Discount| code.team_id)?.into_iter();
+        let codes = rows.map(|(code, seller)| CodeRow { badge: badge(&code, now), code, seller });
         Ok((codes.collect::<Vec<_>>(), account::find(db)?.timezone))
     };
     let (codes, zone) = visitor.read(load).await?;

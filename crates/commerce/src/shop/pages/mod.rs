@@ -6,6 +6,7 @@ mod codes;
 mod staff_order;
 mod order;
 mod orders;
+mod order_view;
 mod my_orders;
 mod print;
 mod product_form;
@@ -23,10 +24,10 @@ use crate::names::Names;
 use crate::paging;
 use crate::prelude::*;
 use crate::shop::order::{Line, Order};
+use crate::shop::product::Product;
 use crate::shop::product_listing::{self, ProductFilter};
 use crate::teams::team::{self, Status, TeamFilter};
 use crate::web::form::format_percent;
-use crate::web::form_dedup::{Nonce, Submission, submit_once};
 use crate::web::list::Cell;
 use crate::web::page;
 use crate::web::prelude::*;
@@ -113,12 +114,6 @@ pub fn weekday(day: Day) -> String {
     format::day_with_weekday(Locale::current_or_english(), day)
 }
 
-/// The heads of a table for `parts::table`: columns of texts, then columns of numbers.
-pub fn heads(texts: &[&str], numbers: &[&str]) -> Vec<String> {
-    let texts = texts.iter().map(|label| (*label).to_owned());
-    texts.chain(numbers.iter().map(|label| format!("#{label}"))).collect()
-}
-
 /// A translated text with a cell in place of each placeholder.
 fn fill_cells<'a>(text: &'static str, cells: &[(&str, Cell<'a>)]) -> Cell<'a> {
     let mut parts = Vec::new();
@@ -179,29 +174,6 @@ fn map_faults(error: &Error) -> Faults {
     faults
 }
 
-/// Runs the action of a form once, even if the form is submitted several times.
-async fn run_once<N: Permission>(
-    visitor: &Visitor<N>,
-    nonce: Nonce,
-    work: impl FnOnce(&Tx<'_>) -> Result<String> + Send + 'static,
-) -> Result<Submission<String>> {
-    let ttl = visitor.app().config.idempotency_ttl;
-    let work = move |tx: &Tx<'_>| {
-        submit_once(tx, &nonce, ttl, |tx| {
-            let id = work(tx)?;
-            Ok((id.clone(), id))
-        })
-    };
-    visitor.write(work).await
-}
-
-/// The ID that the form created, now or in an earlier submission.
-fn submitted_id(submission: Submission<String>) -> String {
-    match submission {
-        Submission::Accepted(id) | Submission::Duplicate(id) => id,
-    }
-}
-
 /// The active teams, for a select field.
 fn team_options(db: &Reader<'_>, access: &TeamAccess) -> Result<Vec<(TeamId, String)>> {
     let filter = TeamFilter { status: Some(Status::Active), ..TeamFilter::default() };
@@ -214,13 +186,13 @@ fn team_options(db: &Reader<'_>, access: &TeamAccess) -> Result<Vec<(TeamId, Str
 fn product_options(db: &Reader<'_>, access: &TeamAccess) -> Result<Vec<(ProductId, String)>> {
     let page = Page { limit: MAX_OPTIONS, order: paging::Order::Desc, last: None };
     let found = product_listing::list(db, access, &ProductFilter::default(), &page)?;
-    let names = team_names(db, found.iter().map(|product| product.record.team_id))?;
-    let options = found.into_iter().map(|product| {
-        let name = match product.record.team_id {
-            None => product.record.name,
-            team => format!("{} ({})", product.record.name, seller_name(&names, team)),
+    let found = with_sellers(db, found, |product| product.record.team_id)?;
+    let options = found.into_iter().map(|(Product { record, .. }, seller)| {
+        let name = match record.team_id {
+            None => record.name,
+            Some(_) => format!("{} ({seller})", record.name),
         };
-        (product.record.id, name)
+        (record.id, name)
     });
     Ok(options.collect())
 }
@@ -231,6 +203,25 @@ fn seller_name(names: &Names, team: Option<TeamId>) -> String {
         || t!("Whole club").to_owned(),
         |team| names.get_or_id(&team.to_string()).to_owned(),
     )
+}
+
+/// These objects with the names of their sellers.
+fn with_sellers<T>(
+    db: &Reader<'_>,
+    rows: Vec<T>,
+    team_of: fn(&T) -> Option<TeamId>,
+) -> Result<Vec<(T, String)>> {
+    let names = team_names(db, rows.iter().map(team_of))?;
+    let with_seller = |row| {
+        let seller = seller_name(&names, team_of(&row));
+        (row, seller)
+    };
+    Ok(rows.into_iter().map(with_seller).collect())
+}
+
+/// The name of one seller.
+fn find_seller(db: &Reader<'_>, team: Option<TeamId>) -> Result<String> {
+    Ok(seller_name(&team_names(db, std::iter::once(team))?, team))
 }
 
 /// The names of these teams.

@@ -1,7 +1,7 @@
 //! Printable lists: orders, and the pickup list of a product. Coaches can print those of their teams.
 
 use super::orders::{OrderRow, PRINTED, describe, order_filter};
-use super::{heads, render, seller_name, team_names};
+use super::{find_seller, render};
 use crate::accounts::account;
 use crate::accounts::permissions::OrdersManage;
 use crate::paging;
@@ -100,14 +100,6 @@ struct PickupListPage {
     now: Timestamp,
 }
 
-impl PickupListPage {
-    /// The heads of the table.
-    fn heads() -> Vec<String> {
-        let first = heads(&[t!("Picked up"), t!("Buyer"), t!("Size or color")], &[t!("Quantity")]);
-        [first, heads(&[t!("Payment"), t!("Order")], &[])].concat()
-    }
-}
-
 pub(super) async fn pickup_list(
     visitor: SellerVisitor,
     PathParams(id): PathParams<ProductId>,
@@ -117,8 +109,7 @@ pub(super) async fn pickup_list(
         let product = product::find(db, &access, id)?;
         let mut orders = listing::list_unfulfilled(db, &access, id, &first_page())?;
         let more = truncate(&mut orders);
-        let names = team_names(db, std::iter::once(product.record.team_id))?;
-        let seller = seller_name(&names, product.record.team_id);
+        let seller = find_seller(db, product.record.team_id)?;
         Ok((product, seller, orders, more, account::find(db)?.timezone))
     };
     let (product, seller, orders, more, zone) = visitor.read(load).await?;

@@ -1,8 +1,6 @@
 //! The form for a product.
 
-use super::{
-    AdminSubmission, AdminVisitor, render, run_once, seller_name, team_names, team_options,
-};
+use super::{AdminSubmission, AdminVisitor, find_seller, render, team_options};
 use crate::accounts::account;
 use crate::money::settings;
 use crate::prelude::*;
@@ -199,12 +197,8 @@ async fn show_form(
 ) -> PageResult {
     let title = product.as_ref().map_or(t!("New product"), |p| &p.record.name).to_owned();
     let load = move |db: &Reader<'_>| {
-        let names = team_names(db, product.iter().map(|product| product.record.team_id))?;
-        let product = product.map(|product| {
-            let seller = seller_name(&names, product.record.team_id);
-            (product, seller)
-        });
-        Ok((product, team_options(db, &TeamAccess::AllTeams)?))
+        let seller = product.as_ref().map(|product| find_seller(db, product.record.team_id));
+        Ok((product.zip(seller.transpose()?), team_options(db, &TeamAccess::AllTeams)?))
     };
     let (product, teams) = visitor.read(load).await?;
     let (status, frame) = (form.status(), visitor.frame(title, Section::Store));
@@ -235,9 +229,9 @@ pub(super) async fn create(AdminSubmission { visitor, form }: AdminSubmission) -
     if let Some(new) = form.finish::<NewProduct>(body) {
         let create = |tx: &Tx<'_>| {
             let product = product::create(tx, &TeamAccess::AllTeams, new);
-            product.map(|product| product.record.id.to_string())
+            product.map(|product| product.record.id)
         };
-        if form.accept(run_once(&visitor, nonce, create).await)?.is_some() {
+        if form.accept(visitor.write_once(nonce, create).await)?.is_some() {
             return Ok(see_other("/admin/store?done=made"));
         }
     }

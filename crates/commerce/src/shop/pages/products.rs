@@ -1,9 +1,7 @@
 //! The list of products, and archiving one.
 
 use super::display::ProductRow;
-use super::{
-    AdminSubmission, AdminVisitor, fill_cells, render, seller_name, team_names, team_options,
-};
+use super::{AdminSubmission, AdminVisitor, fill_cells, render, team_options, with_sellers};
 use crate::accounts::account;
 use crate::prelude::*;
 use crate::shop::product::{self, Product, Status};
@@ -76,11 +74,8 @@ pub(super) async fn list(visitor: AdminVisitor) -> PageResult {
     let RowPage { rows, next } = RowPage::read(&visitor, &asked, read).await?;
     let now = visitor.app().clock.now();
     let load = move |db: &Reader<'_>| {
-        let names = team_names(db, rows.iter().map(|product| product.record.team_id))?;
-        let row = |product: Product| {
-            let seller = seller_name(&names, product.record.team_id);
-            ProductRow::new(product, seller, now)
-        };
+        let rows = with_sellers(db, rows, |product: &Product| product.record.team_id)?;
+        let row = |(product, seller)| ProductRow::new(product, seller, now);
         let products: Vec<_> = rows.into_iter().map(row).collect();
         Ok((products, team_options(db, &TeamAccess::AllTeams)?, account::find(db)?.timezone))
     };

@@ -38,7 +38,7 @@ fn apply_payment(tx: &Tx<'_>, checkout: Checkout, session: &CheckoutSession) -> 
     let provider_id = session.payment.clone().unwrap_or_else(|| session.id.clone());
     // A payment of another amount than requested needs a decision by an admin.
     if session.money != Some((checkout.currency, checkout.amount)) {
-        return emails::amount_mismatch(tx, &close_unmatched(tx, checkout, None)?);
+        return close_unmatched(tx, checkout, None, emails::WRONG_AMOUNT);
     }
     let details = PaymentDetails {
         amount: Some(checkout.amount),
@@ -51,26 +51,26 @@ fn apply_payment(tx: &Tx<'_>, checkout: Checkout, session: &CheckoutSession) -> 
     let payable = outstanding.payable && (is_due || outstanding.amount == checkout.amount);
     if !payable && !is_due {
         let payment = record_and_refund(tx, &checkout, details)?;
-        let unmatched = close_unmatched(tx, checkout, Some(payment))?;
-        return emails::unmatched_payment_refunded(tx, &unmatched);
+        return close_unmatched(tx, checkout, Some(payment), emails::REFUNDED);
     }
     // Overpayment of a due becomes credit.
     let payment = record_payment(tx, subject, details)?;
     if payable {
         return checkout::close(tx, checkout, Status::Paid, Some(payment)).map(drop);
     }
-    emails::unmatched_payment_credited(tx, &close_unmatched(tx, checkout, Some(payment))?)
+    close_unmatched(tx, checkout, Some(payment), emails::CREDITED)
 }
 
-/// Closes a checkout whose payment could not be matched to its order or due.
+/// Closes a checkout whose payment could not be matched to its order or due, and emails the explanation to the admins.
 fn close_unmatched(
     tx: &Tx<'_>,
     checkout: Checkout,
     payment: Option<PaymentId>,
-) -> Result<Checkout> {
+    explanation: &'static str,
+) -> Result<()> {
     let unmatched = checkout::close(tx, checkout, Status::Unmatched, payment)?;
     tx.publish("payment.unmatched", &unmatched)?;
-    Ok(unmatched)
+    emails::unmatched_payment(tx, &unmatched, explanation)
 }
 
 /// Records a payment for an order that can no longer be paid, together with its refund. Both belong to the checkout,

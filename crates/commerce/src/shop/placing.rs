@@ -21,8 +21,6 @@ use crate::teams::team;
 
 /// Maximum number of lines in an order.
 pub const MAX_LINES: usize = 100;
-/// Maximum quantity of one line.
-pub const MAX_QUANTITY: i64 = 1000;
 
 /// A line of a new order.
 #[input(as = OrderLineInput)]

@@ -11,10 +11,10 @@ use crate::accounts::permissions::{AccessLevel, OrdersRead};
 use crate::accounts::roster_access::RosterAccess;
 use crate::dues::due::{self, DueFilter, DueView};
 use crate::dues::statement::{self, Statement, Total};
+use crate::money::pages::render_with_cards;
 use crate::names::Names;
 use crate::prelude::*;
 use crate::web::list::{Cell, Column, List, Times};
-use crate::web::page;
 use crate::web::prelude::*;
 
 /// Maximum number of dues on the page.
@@ -60,23 +60,12 @@ const HISTORY: &[Column<HistoryLine>] = &[
     Column::page("Date", |(line, _)| Cell::Time(line.at)),
 ];
 
-/// Totals in one currency.
-struct Sum {
-    open: String,
-    overdue: Option<String>,
-    credit: Option<String>,
-    owes: bool,
-}
-
 #[derive(Template)]
 #[template(path = "dues/family.html")]
 struct FamilyPage {
     frame: Frame,
-    sums: Vec<Sum>,
-    people: Vec<PersonDues>,
+    data: PageData,
     history: List,
-    /// The teams whose statements the visitor may read.
-    teams: Vec<(TeamId, String)>,
     card_payments: bool,
     times: Times,
 }
@@ -84,9 +73,10 @@ struct FamilyPage {
 /// The data of the page.
 #[derive(Default)]
 struct PageData {
-    sums: Vec<Sum>,
+    totals: Vec<Total>,
     people: Vec<PersonDues>,
     lines: Vec<HistoryLine>,
+    /// The teams whose statements the visitor may read.
     teams: Vec<(TeamId, String)>,
     zone: Option<Zone>,
 }
@@ -100,13 +90,11 @@ pub(super) async fn list(visitor: Member) -> PageResult {
         }
         None => PageData::default(),
     };
-    let times = (visitor.app().clock.now(), data.zone.unwrap_or_else(Zone::utc));
+    let times = (visitor.app().clock.now(), data.zone.clone().unwrap_or_else(Zone::utc));
     let page = FamilyPage {
         frame: visitor.frame(t!("Dues"), Section::MyDues),
-        sums: data.sums,
-        people: data.people,
         history: List::new(t!("History"), HISTORY, &data.lines, &times),
-        teams: data.teams,
+        data,
         card_payments: visitor.app().cards.is_some(),
         times,
     };
@@ -142,22 +130,12 @@ fn load(db: &Reader<'_>, roster_access: RosterAccess) -> Result<PageData> {
         (line, person)
     };
     Ok(PageData {
-        sums: totals.iter().map(sum).collect(),
+        totals,
         lines: lines.into_iter().take(MAX_LINES).map(line).collect(),
         people,
         teams,
         zone,
     })
-}
-
-fn sum(Total { currency, sums }: &Total) -> Sum {
-    let some = |minor: i64| (minor > 0).then(|| formatting::money(minor, *currency));
-    Sum {
-        open: formatting::money(sums.outstanding, *currency),
-        overdue: some(sums.overdue),
-        credit: some(sums.credit),
-        owes: sums.outstanding > 0,
-    }
 }
 
 /// The dues of each person in the family; people with an open balance come first.
@@ -190,12 +168,11 @@ fn dues_by_person(
 
 /// The total of an amount in each currency, without zero totals.
 fn totals_by_currency(dues: &[DueView], of: fn(&DueView) -> i64) -> Vec<String> {
-    let mut sums: BTreeMap<String, (Currency, i64)> = BTreeMap::new();
+    let mut sums: BTreeMap<Currency, i64> = BTreeMap::new();
     for due in dues {
-        let sum = sums.entry(due.currency.code().to_owned()).or_insert((due.currency, 0));
-        sum.1 += of(due);
+        *sums.entry(due.currency).or_default() += of(due);
     }
-    let some = sums.into_values().filter(|(_, sum)| *sum > 0);
+    let some = sums.into_iter().filter(|(_, sum)| *sum > 0);
     some.map(|(currency, sum)| formatting::money(sum, currency)).collect()
 }
 
@@ -251,12 +228,5 @@ pub(super) async fn one(visitor: Member, PathParams(id): PathParams<DueId>) -> P
         due,
         zone,
     };
-    match cards {
-        // The form redirects to the payment provider's page, so the content security policy must allow it.
-        Some(cards) => {
-            let origin = cards.provider.origin();
-            Ok(page::html_with_form_action(StatusCode::OK, &page, origin)?)
-        }
-        None => render(StatusCode::OK, &page),
-    }
+    render_with_cards(cards.as_ref(), &page)
 }

@@ -8,36 +8,28 @@ use crate::dues::charging::SIBLING_DISCOUNT_REASON;
 use crate::dues::due::{self, Category, DueView, DueWithPlan, LateFee, Status};
 use crate::dues::plan::InstallmentView;
 use crate::dues::statement;
-use crate::i18n::{Locale, format};
 use crate::money::ledger::Movement;
+pub(super) use crate::money::pages::money_text as money;
 use crate::names::Names;
 use crate::prelude::*;
 use crate::web::form::format_percent;
 use crate::web::list::{Cell, Column, List};
 
-/// Labels of the categories.
-const CATEGORIES: [(Category, &str); 6] = [
-    (Category::Dues, mark!("Dues")),
-    (Category::Fee, mark!("Fee")),
-    (Category::Tournament, mark!("Tournament")),
-    (Category::Uniform, mark!("Uniform")),
-    (Category::Travel, mark!("Travel")),
-    (Category::Other, mark!("Other")),
-];
-
 /// The categories with their labels, for a select field.
 pub(super) fn categories() -> Vec<(&'static str, &'static str)> {
-    CATEGORIES.iter().map(|(category, words)| (category.as_str(), t!(*words))).collect()
+    Category::ALL.iter().map(|(of, value)| (*value, category(*of))).collect()
 }
 
 /// The label of a category.
 pub(super) fn category(of: Category) -> &'static str {
-    CATEGORIES.iter().find(|(known, _)| *known == of).map_or("", |(_, words)| t!(*words))
-}
-
-/// An amount with its currency.
-pub(super) fn money(minor: i64, currency: Currency) -> String {
-    format::money(Locale::current_or_english(), Money { minor, currency })
+    match of {
+        Category::Dues => t!("Dues"),
+        Category::Fee => t!("Fee"),
+        Category::Tournament => t!("Tournament"),
+        Category::Uniform => t!("Uniform"),
+        Category::Travel => t!("Travel"),
+        Category::Other => t!("Other"),
+    }
 }
 
 /// A late fee.
@@ -168,7 +160,7 @@ impl NamedDue {
 
     /// An amount in the currency of the due. Generic because templates pass references.
     pub(super) fn money(&self, minor: impl Borrow<i64>) -> String {
-        money(*minor.borrow(), self.due.currency)
+        money(minor, self.due.currency)
     }
 
     pub(super) fn category_label(&self) -> &'static str {

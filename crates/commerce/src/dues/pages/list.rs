@@ -76,24 +76,22 @@ fn amount(due: &DueView, minor: i64) -> Cell<'static> {
     Cell::Money(Money { minor, currency: due.currency })
 }
 
-/// The tiles of one currency: each has an amount and a link to the dues that add up to it.
-struct Tiles {
-    open: (String, String),
-    overdue: (String, String),
-    paid: (String, String),
-}
+/// A tile: a link to dues, the amount they add up to, and a label.
+type Tile = (String, String, &'static str);
 
-impl Tiles {
-    fn new(totals: &DueTotals, filters: &FilterBar, currencies: usize) -> Self {
-        let money = |minor| formatting::money(minor, totals.currency);
-        // With a single currency the link needs no currency filter.
-        let currency = if currencies > 1 { totals.currency.code() } else { "" };
-        Self {
-            open: (money(totals.outstanding), url_with(filters, UNPAID, currency)),
-            overdue: (money(totals.overdue), url_with(filters, "overdue", currency)),
-            paid: (money(totals.paid), url_with(filters, RECEIVED, currency)),
-        }
-    }
+/// The tiles of one currency.
+fn tiles(totals: &DueTotals, filters: &FilterBar, currencies: usize) -> [Tile; 3] {
+    // With a single currency the link needs no currency filter.
+    let currency = if currencies > 1 { totals.currency.code() } else { "" };
+    let tiles = [
+        (UNPAID, totals.outstanding, t!("Open balance")),
+        ("overdue", totals.overdue, t!("Overdue")),
+        (RECEIVED, totals.paid, t!("Paid")),
+    ];
+    tiles.map(|(status, minor, label)| {
+        let href = url_with(filters, status, currency);
+        (href, formatting::money(minor, totals.currency), label)
+    })
 }
 
 /// The totals of the list in one currency, as a sentence.
@@ -116,7 +114,7 @@ fn totals_sentence(totals: &DueTotals) -> String {
 #[template(path = "dues/list.html")]
 struct ListPage {
     frame: Frame,
-    tiles: Vec<Tiles>,
+    tiles: Vec<[Tile; 3]>,
     list: List,
     /// Totals of all matching dues, not only those on this page.
     totals: Vec<String>,
@@ -218,7 +216,7 @@ pub(super) async fn list(visitor: Treasurer) -> PageResult {
     let page = ListPage {
         frame: frame.flash(flash(&visitor)),
         has_overdue: all.iter().any(|totals| totals.overdue > 0),
-        tiles: all.iter().map(|totals| Tiles::new(totals, &filters, all.len())).collect(),
+        tiles: all.iter().map(|totals| tiles(totals, &filters, all.len())).collect(),
         totals: listed.iter().map(totals_sentence).collect(),
         list: List::new(t!("Dues"), columns, &rows, &visitor.times()).next(next).filters(filters),
         payer,
@@ -239,6 +237,6 @@ fn flash(visitor: &Treasurer) -> Option<Flash> {
 }
 
 /// Path of the list of dues created by a charge, with a confirmation message.
-pub(super) fn charge_list_path(charge: &str, done: &str) -> String {
+pub(super) fn charge_list_path(charge: impl std::fmt::Display, done: &str) -> String {
     format!("{LIST_PATH}?charge={charge}&done={done}")
 }

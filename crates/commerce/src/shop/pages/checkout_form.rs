@@ -1,7 +1,7 @@
 //! The order form: parsing, review of the prices, and placing the orders.
 
 use super::storefront::{family_access, render_storefront};
-use super::{display, is_form_error, map_faults, money, staff_order, with_sellers};
+use super::{display, is_form_error, map_faults, money_text, staff_order, sums, with_sellers};
 use crate::accounts::permissions::Permission;
 use crate::i18n::{Locale, format};
 use crate::prelude::*;
@@ -258,7 +258,7 @@ struct ReviewPage {
     /// The orders with their sellers.
     orders: Vec<(Quote, String)>,
     /// The totals of all orders together, by currency.
-    sums: Vec<kit::Money>,
+    sums: Vec<(Currency, i64)>,
     totals: String,
     input: CheckoutForm,
     nonce: String,
@@ -272,7 +272,7 @@ impl ReviewPage {
 
     fn sum_text(&self) -> String {
         let locale = Locale::current_or_english();
-        format::list(locale, self.sums.iter().map(|sum| format::money(locale, *sum)))
+        format::list(locale, self.sums.iter().map(|(code, sum)| money_text(sum, code)))
     }
 }
 
@@ -341,13 +341,7 @@ fn render_review<N: Permission>(
     orders: Vec<(Quote, String)>,
     input: CheckoutForm,
 ) -> PageResult {
-    let mut sums: Vec<kit::Money> = Vec::new();
-    for (quote, _) in &orders {
-        match sums.iter_mut().find(|sum| sum.currency == quote.currency) {
-            Some(sum) => sum.minor += quote.price.total,
-            None => sums.push(money(quote.price.total, quote.currency)),
-        }
-    }
+    let sums = sums(orders.iter().map(|(quote, _)| (quote.currency, quote.price.total)));
     let totals: Vec<_> = orders.iter().map(|(quote, _)| quote.price.total.to_string()).collect();
     let page = ReviewPage {
         frame: channel.frame(visitor, t!("Review your order")),

@@ -20,6 +20,8 @@ use std::borrow::Borrow;
 
 use crate::accounts::permissions::{MoneyManage, OrdersPlace, OrdersRead, Permission};
 use crate::i18n::{Locale, format};
+use crate::money::pages::render;
+pub use crate::money::pages::{money, money_text};
 use crate::names::Names;
 use crate::paging;
 use crate::prelude::*;
@@ -29,7 +31,6 @@ use crate::shop::product_listing::{self, ProductFilter};
 use crate::teams::team::{self, Status, TeamFilter};
 use crate::web::form::format_percent;
 use crate::web::list::Cell;
-use crate::web::page;
 use crate::web::prelude::*;
 
 /// Maximum number of teams and products in a select field.
@@ -89,24 +90,9 @@ fn family_routes() -> Router<App> {
         .route("/store/orders/{id}/receipt", get(receipt::show_receipt))
 }
 
-/// Renders a page.
-fn render<T: askama::Template>(status: StatusCode, page: &T) -> PageResult {
-    Ok(page::html(status, page)?)
-}
-
 /// The status code for a form that is shown with these errors.
 fn form_status(faults: &Faults) -> StatusCode {
     if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY }
-}
-
-/// An amount for display. Generic because templates pass references.
-pub fn money(minor: impl Borrow<i64>, currency: impl Borrow<Currency>) -> Money {
-    Money { minor: *minor.borrow(), currency: *currency.borrow() }
-}
-
-/// An amount in the reader's language.
-pub fn money_text(minor: impl Borrow<i64>, currency: impl Borrow<Currency>) -> String {
-    format::money(Locale::current_or_english(), money(minor, currency))
 }
 
 /// A date with its day of the week, in the reader's language.
@@ -195,6 +181,18 @@ fn product_options(db: &Reader<'_>, access: &TeamAccess) -> Result<Vec<(ProductI
         (record.id, name)
     });
     Ok(options.collect())
+}
+
+/// The sum of the amounts with the same key, in the order in which the keys first appear.
+fn sums<K: PartialEq>(amounts: impl Iterator<Item = (K, i64)>) -> Vec<(K, i64)> {
+    let mut sums: Vec<(K, i64)> = Vec::new();
+    for (key, amount) in amounts {
+        match sums.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, sum)) => *sum += amount,
+            None => sums.push((key, amount)),
+        }
+    }
+    sums
 }
 
 /// The name of the selling team, or of the club.

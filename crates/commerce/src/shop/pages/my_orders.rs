@@ -6,13 +6,13 @@ use super::orders::{FAMILY, OrderRow};
 use super::storefront::family_only_access;
 use super::{BuyerSubmission, BuyerVisitor, OrderVisitor, is_family_order, render};
 use crate::accounts::account;
+use crate::money::pages::render_with_cards;
 use crate::paging;
 use crate::prelude::*;
 use crate::shop::listing::{self, OrderFilter};
 use crate::shop::order::Order;
 use crate::shop::product::{self, Product};
 use crate::web::list::List;
-use crate::web::page;
 use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
 
@@ -86,14 +86,7 @@ pub(super) async fn detail(
         cancellable: can_cancel(&order),
         order,
     };
-    match cards {
-        // The form redirects to the payment provider, so the content security policy must allow its origin.
-        Some(cards) => {
-            let origin = cards.provider.origin();
-            Ok(page::html_with_form_action(StatusCode::OK, &page, origin)?)
-        }
-        None => render(StatusCode::OK, &page),
-    }
+    render_with_cards(cards.as_ref(), &page)
 }
 
 /// The pickup days of the ordered products that have one.

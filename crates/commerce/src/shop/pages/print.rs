@@ -1,7 +1,7 @@
 //! Printable lists: orders, and the pickup list of a product. Coaches can print those of their teams.
 
 use super::orders::{OrderRow, PRINTED, describe, order_filter};
-use super::{find_seller, render};
+use super::{find_seller, render, sums};
 use crate::accounts::account;
 use crate::accounts::permissions::OrdersManage;
 use crate::paging;
@@ -82,7 +82,6 @@ pub(super) async fn orders(visitor: SellerVisitor) -> PageResult {
 struct PickupRow {
     order: Order,
     line: Line,
-    paid: bool,
 }
 
 #[derive(Template)]
@@ -138,8 +137,7 @@ fn pickup_rows(product: &Product, orders: Vec<Order>) -> Vec<PickupRow> {
     for order in orders {
         let lines = order.lines.iter().filter(|line| line.product_id == product.record.id);
         let open: Vec<_> = lines.filter(|line| line.unfulfilled() > 0).cloned().collect();
-        let paid = order.record.status != Status::Placed;
-        rows.extend(open.into_iter().map(|line| PickupRow { order: order.clone(), line, paid }));
+        rows.extend(open.into_iter().map(|line| PickupRow { order: order.clone(), line }));
     }
     let variant_index = |line: &Line| {
         let is_same = |variant: &crate::shop::variant::Variant| Some(variant.id) == line.variant_id;
@@ -154,13 +152,8 @@ fn pickup_rows(product: &Product, orders: Vec<Order>) -> Vec<PickupRow> {
 }
 
 fn counts(rows: &[PickupRow]) -> Vec<(String, i64)> {
-    let mut counts: Vec<(String, i64)> = Vec::new();
-    for PickupRow { line, .. } in rows {
-        let name = line.variant_name.clone().unwrap_or_else(|| line.name.clone());
-        match counts.iter_mut().find(|(other, _)| *other == name) {
-            Some((_, count)) => *count += line.unfulfilled(),
-            None => counts.push((name, line.unfulfilled())),
-        }
-    }
-    counts
+    sums(rows.iter().map(|PickupRow { line, .. }| {
+        let name = line.variant_name.as_ref().unwrap_or(&line.name);
+        (name.clone(), line.unfulfilled())
+    }))
 }

@@ -1,7 +1,7 @@
 //! The printable receipt of an order.
 
 use super::order_view::OrderView;
-use super::{OrderVisitor, money, order_path, percent, render};
+use super::{OrderVisitor, money, order_path, percent, render, sums};
 use crate::prelude::*;
 use crate::shop::order::{Line, Status};
 use crate::web::prelude::*;
@@ -49,13 +49,8 @@ pub(super) async fn show_receipt(
 
 /// Tax amounts by rate.
 fn taxes(lines: &[Line]) -> Vec<(i64, i64)> {
-    let mut taxes: Vec<(i64, i64)> = Vec::new();
-    for line in lines.iter().filter(|line| line.tax > 0) {
-        match taxes.iter_mut().find(|(rate, _)| *rate == line.tax_rate_bps) {
-            Some((_, tax)) => *tax += line.tax,
-            None => taxes.push((line.tax_rate_bps, line.tax)),
-        }
-    }
+    let taxed = lines.iter().filter(|line| line.tax > 0);
+    let mut taxes = sums(taxed.map(|line| (line.tax_rate_bps, line.tax)));
     taxes.sort_unstable();
     taxes
 }

@@ -116,12 +116,6 @@ impl ProductCard {
     }
 }
 
-/// The products of one seller.
-struct SellerSection {
-    seller: String,
-    products: Vec<ProductCard>,
-}
-
 /// A person of the family with their team memberships.
 struct FamilyBuyer {
     id: PersonId,
@@ -146,7 +140,8 @@ struct StorefrontData {
 struct StorefrontPage {
     frame: Frame,
     channel: OrderChannel,
-    sections: Vec<SellerSection>,
+    /// The products of each seller.
+    sections: Vec<(String, Vec<ProductCard>)>,
     /// Whether the visitor or anybody they look after is on a roster.
     has_family: bool,
     buyer: String,
@@ -276,11 +271,9 @@ pub(super) async fn render_storefront<N: Permission>(
         OrderChannel::SelfService => ProductCard::for_family(product, &family, &input),
         OrderChannel::Staff => Some(ProductCard::for_staff_order(product, &input)),
     };
-    let sections = sellers.into_iter().map(|(seller, products)| SellerSection {
-        seller,
-        products: products.into_iter().filter_map(card).collect(),
-    });
-    let sections: Vec<_> = sections.filter(|section| !section.products.is_empty()).collect();
+    let cards = |products: Vec<Product>| products.into_iter().filter_map(card).collect::<Vec<_>>();
+    let sections = sellers.into_iter().map(|(seller, products)| (seller, cards(products)));
+    let sections: Vec<_> = sections.filter(|(_, products)| !products.is_empty()).collect();
     let other_errors = errors_off_page(&sections, &faults);
     let title = if channel == OrderChannel::Staff { t!("New order") } else { t!("Store") };
     let code = super::form_status(&faults);
@@ -300,10 +293,9 @@ pub(super) async fn render_storefront<N: Permission>(
 }
 
 /// The errors of fields that are no longer on the page.
-fn errors_off_page(sections: &[SellerSection], faults: &Faults) -> Vec<String> {
-    let groups = || {
-        sections.iter().flat_map(|section| &section.products).flat_map(|product| &product.groups)
-    };
+fn errors_off_page(sections: &[(String, Vec<ProductCard>)], faults: &Faults) -> Vec<String> {
+    let groups =
+        || sections.iter().flat_map(|(_, products)| products).flat_map(|product| &product.groups);
     let is_on_page = |field: &str| {
         let about_product = field.starts_with("q-") || field.starts_with("for-");
         !about_product

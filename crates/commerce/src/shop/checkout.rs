@@ -89,12 +89,11 @@ fn split(db: &Reader<'_>, checkout: &Checkout) -> Result<Vec<OrderPart>> {
                 && part.currency == currency
                 && (team.is_none() || part.team == team)
         };
-        match parts.iter_mut().find(accepts_line) {
-            Some(part) => part.add(position, *line),
-            None => {
-                let lines = vec![(position, *line)];
-                parts.push(OrderPart { buyer: buyer.clone(), team, currency, lines });
-            }
+        if let Some(part) = parts.iter_mut().find(accepts_line) {
+            part.add(position, *line);
+        } else {
+            let lines = vec![(position, *line)];
+            parts.push(OrderPart { buyer: buyer.clone(), team, currency, lines });
         }
     }
     Ok(parts)

@@ -80,9 +80,7 @@ pub fn place(tx: &Tx<'_>, access: &TeamAccess, mut new: NewOrder) -> Result<Orde
     let products = product::load_all(tx, new.lines.iter().map(|line| line.product_id).collect())?;
     let draft = draft(tx, access, &products, &mut new, &PendingUsage::default())?;
     reserve(tx, &draft.lines, draft.code.as_ref())?;
-    let details =
-        OrderDetails { note: new.note, external_id: new.external_id, metadata: new.metadata };
-    insert_order(tx, draft, details)
+    insert_order(tx, draft, new)
 }
 
 /// A preview of an order with its price.
@@ -194,13 +192,6 @@ struct Draft<'a> {
     currency: Currency,
     price: OrderPrice,
     lines: Vec<ResolvedLine<'a>>,
-}
-
-/// Fields that are stored as sent.
-struct OrderDetails {
-    note: Option<String>,
-    external_id: Option<String>,
-    metadata: Metadata,
 }
 
 impl ResolvedLine<'_> {
@@ -388,8 +379,8 @@ fn reserve(tx: &Tx<'_>, lines: &[ResolvedLine<'_>], code: Option<&Discount>) -> 
     violations.finish()
 }
 
-/// Inserts the order and publishes `order.placed`.
-fn insert_order(tx: &Tx<'_>, draft: Draft<'_>, details: OrderDetails) -> Result<Order> {
+/// Inserts the order and publishes `order.placed`. Note, external id and metadata are stored as sent.
+fn insert_order(tx: &Tx<'_>, draft: Draft<'_>, new: NewOrder) -> Result<Order> {
     let Draft { team, buyer, code, currency, price, lines: resolved } = draft;
     let (number, ttl_minutes) = settings::next_order(tx)?;
     let free = price.total == 0;
@@ -405,7 +396,7 @@ fn insert_order(tx: &Tx<'_>, draft: Draft<'_>, details: OrderDetails) -> Result<
         buyer_email: buyer.email,
         discount_id: code.as_ref().map(|code| code.id),
         discount_code: code.map(|code| code.code),
-        note: details.note,
+        note: new.note,
         currency,
         subtotal: price.subtotal,
         discount: price.discount,
@@ -419,8 +410,8 @@ fn insert_order(tx: &Tx<'_>, draft: Draft<'_>, details: OrderDetails) -> Result<
         fulfilled_at: None,
         cancelled_at: None,
         cancel_reason: None,
-        external_id: details.external_id,
-        metadata: details.metadata,
+        external_id: new.external_id,
+        metadata: new.metadata,
         created_at: tx.now(),
         updated_at: tx.now(),
         version: 1,

@@ -18,7 +18,7 @@ pub const WITH_VARIANTS: &str = mark!(
 );
 
 string_enum! {
-    /// The status of a product.
+    /// The status of a product or a variant.
     pub enum Status as ProductStatus {
         Active = "active",
         /// No longer sold; existing orders still refer to it.

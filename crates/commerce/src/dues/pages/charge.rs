@@ -67,8 +67,8 @@ impl PreviewPage {
         formatting::money(minor, self.currency)
     }
 
-    fn money_or_dash(&self, minor: &i64) -> String {
-        if *minor == 0 { "–".to_owned() } else { self.money(minor) }
+    fn money_or_dash(&self, minor: impl Borrow<i64>) -> String {
+        if *minor.borrow() == 0 { "–".to_owned() } else { self.money(minor) }
     }
 
     fn sum(&self) -> i64 {

@@ -97,27 +97,23 @@ const HISTORY: &[Column<LedgerMovement>] = &[
 #[template(path = "dues/detail.html")]
 struct DetailPage {
     frame: Frame,
-    due: NamedDue,
-    payments: Vec<PaymentRow>,
+    data: PageData,
     history: List,
-    /// The payer's credit.
-    credit: i64,
-    reminded: Option<Timestamp>,
-    zone: Zone,
     now: Timestamp,
 }
 
 impl DetailPage {
     fn is_open(&self) -> bool {
-        self.due.balance > 0
+        self.data.due.balance > 0
     }
 
     fn late_fee(&self) -> Option<String> {
-        self.due.late_fee.and_then(|fee| formatting::late_fee(&fee, self.due.currency))
+        let due = &self.data.due;
+        due.late_fee.and_then(|fee| formatting::late_fee(&fee, due.currency))
     }
 
     fn is_untouched(&self) -> bool {
-        self.due.status == Status::Open
+        self.data.due.status == Status::Open
     }
 }
 
@@ -126,6 +122,7 @@ struct PageData {
     due: NamedDue,
     payments: Vec<PaymentRow>,
     history: Vec<LedgerMovement>,
+    /// The payer's credit.
     credit: i64,
     reminded: Option<Timestamp>,
     zone: Zone,
@@ -174,17 +171,12 @@ fn history(db: &Reader<'_>, entries: Vec<Entry>) -> Result<Vec<LedgerMovement>> 
 
 pub(super) async fn one(visitor: Treasurer, PathParams(id): PathParams<DueId>) -> PageResult {
     let data = visitor.read(move |db| load(db, id)).await?;
-    let PageData { due, payments, history, credit, reminded, zone } = data;
-    let times = (visitor.app().clock.now(), zone);
+    let times = (visitor.app().clock.now(), data.zone.clone());
     let page = DetailPage {
-        frame: visitor.frame(due.title.clone(), Section::Dues).flash(flash(&visitor)),
-        payments,
-        credit,
-        history: List::new(t!("History"), HISTORY, &history, &times),
-        reminded,
-        zone: times.1,
+        frame: visitor.frame(data.due.title.clone(), Section::Dues).flash(flash(&visitor)),
+        history: List::new(t!("History"), HISTORY, &data.history, &times),
         now: times.0,
-        due,
+        data,
     };
     render(StatusCode::OK, &page)
 }

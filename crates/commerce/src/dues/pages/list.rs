@@ -1,7 +1,7 @@
 //! The list of all dues in the admin area, with totals and filters.
 
 use super::formatting::{self, DisplayNames};
-use super::{LIST_PATH, OWN_DUES_PATH, Treasurer, render};
+use super::{LIST_PATH, OWN_DUES_PATH, Treasurer, remind, render};
 use crate::dues::due::{self, Category, DueFilter, DueView, Status};
 use crate::dues::statement;
 use crate::dues::totals::{self, DueTotals};
@@ -214,7 +214,7 @@ pub(super) async fn list(visitor: Treasurer) -> PageResult {
     let columns = if is_overdue { OVERDUE_COLUMNS } else { COLUMNS };
     let frame = visitor.frame(t!("Dues"), Section::Dues);
     let page = ListPage {
-        frame: frame.flash(flash(&visitor)),
+        frame: frame.flash(remind::flash(&visitor)?.or(visitor.guest.done_flash(&DONE))),
         has_overdue: all.iter().any(|totals| totals.overdue > 0),
         tiles: all.iter().map(|totals| tiles(totals, &filters, all.len())).collect(),
         totals: listed.iter().map(totals_sentence).collect(),
@@ -223,17 +223,6 @@ pub(super) async fn list(visitor: Treasurer) -> PageResult {
         teams,
     };
     render(StatusCode::OK, &page)
-}
-
-/// The confirmation message after an action.
-fn flash(visitor: &Treasurer) -> Option<Flash> {
-    let query = visitor.guest.query().ok()?;
-    if query.text("done") != "reminded" {
-        return visitor.guest.done_flash(&DONE);
-    }
-    let dues: u32 = query.text("dues").parse().ok()?;
-    let emails: u32 = query.text("emails").parse().ok()?;
-    Some(super::remind::confirmation(visitor, dues.into(), emails.into()))
 }
 
 /// Path of the list of dues created by a charge, with a confirmation message.

@@ -11,6 +11,14 @@ use crate::web::confirm::{ConfirmPage, NoticePage};
 use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
 
+/// The confirmation message after a redirect with the numbers of dues and emails.
+pub(super) fn flash(visitor: &Treasurer) -> Result<Option<Flash>> {
+    let query = visitor.guest.query()?;
+    let count = |name: &str| query.text(name).parse::<u32>().ok();
+    let counts = count("dues").zip(count("emails")).filter(|_| query.text("done") == "reminded");
+    Ok(counts.map(|(dues, emails)| confirmation(visitor, dues.into(), emails.into())))
+}
+
 /// The confirmation message after sending reminders.
 pub(super) fn confirmation(visitor: &Treasurer, dues: i64, emails: i64) -> Flash {
     match (dues, emails) {

@@ -1,6 +1,8 @@
 //! The printable statement of a team, for treasurers and for the team's managers.
 
-use super::{Treasurer, formatting, render};
+use std::borrow::Borrow;
+
+use super::{Treasurer, formatting, remind, render};
 use crate::accounts::permissions::OrdersOversee;
 use crate::dues::statement::{self, PayerTotals, Sums, TeamStatement};
 use crate::prelude::*;
@@ -32,8 +34,8 @@ impl Column {
     }
 
     /// An amount without the currency.
-    fn amount(&self, sums: &Sums, currency: &Currency) -> String {
-        formatting::plain((self.1)(sums), *currency)
+    fn amount(&self, sums: &Sums, currency: impl Borrow<Currency>) -> String {
+        formatting::plain((self.1)(sums), *currency.borrow())
     }
 
     fn is_emphasized(&self, sums: &Sums) -> bool {
@@ -56,9 +58,9 @@ impl View {
     }
 
     /// The columns of the table of this currency.
-    fn columns(&self, currency: &Currency) -> Vec<&'static Column> {
+    fn columns(&self, currency: impl Borrow<Currency>) -> Vec<&'static Column> {
         let is_shown = |Column(_, of, always): &&Column| {
-            *always || self.families(currency).any(|family| of(&family.sums) != 0)
+            *always || self.families(currency.borrow()).any(|family| of(&family.sums) != 0)
         };
         COLUMNS.iter().filter(is_shown).collect()
     }
@@ -103,15 +105,8 @@ pub(super) async fn of_treasurer(
 ) -> PageResult {
     let load = move |db: &store::Reader<'_>| Ok((team::find(db, id)?, statement::of_team(db, id)?));
     let (team, statement) = visitor.read(load).await?;
-    let query = visitor.guest.query()?;
-    let count = |name: &str| query.text(name).parse::<u32>().ok();
-    let flash = match (query.text("done"), count("dues"), count("emails")) {
-        ("reminded", Some(dues), Some(emails)) => {
-            Some(super::remind::confirmation(&visitor, dues.into(), emails.into()))
-        }
-        _ => None,
-    };
-    let frame = visitor.frame(statement_title(&team), Section::Dues).flash(flash);
+    let frame = visitor.frame(statement_title(&team), Section::Dues);
+    let frame = frame.flash(remind::flash(&visitor)?);
     render(
         StatusCode::OK,
         &TreasurersPage { frame, view: View { team, statement, is_treasurer: true } },

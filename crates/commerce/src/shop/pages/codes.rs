@@ -107,12 +107,10 @@ pub(super) async fn ask_archive(
     if code.status == Status::Archived {
         return Ok(see_other("/admin/store/codes"));
     }
-    ConfirmPage::new(
-        visitor.frame(t!("Archive this code?"), Section::Store),
-        "Archive code",
-        format!("/admin/store/codes/{id}"),
-    )
-    .lead(Sentence::new("{code} will be archived when you confirm.").name("code", &code.code))
+    let frame = visitor.frame(t!("Archive this code?"), Section::Store);
+    let lead = Sentence::new("{code} will be archived when you confirm.");
+    ConfirmPage::new(frame, "Archive code", format!("/admin/store/codes/{id}"))
+    .lead(lead.name("code", &code.code))
     .effect(
         "It can no longer be used. People who enter it see a message that the code does not exist.",
     )

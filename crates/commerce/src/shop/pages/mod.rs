@@ -141,10 +141,10 @@ fn quantity_label(line: &Line, count: i64) -> String {
 
 /// Whether an error can be corrected in the form.
 fn is_form_error(error: &Error) -> bool {
-    let state = matches!(error.code, Code::Conflict | Code::InvalidState | Code::Taken);
-    state
-        || error.code == Code::ValidationFailed
-        || (error.code == Code::Forbidden && !error.faults.is_empty())
+    match error.code {
+        Code::Conflict | Code::InvalidState | Code::Taken | Code::ValidationFailed => true,
+        code => code == Code::Forbidden && !error.faults.is_empty(),
+    }
 }
 
 /// Maps the faults of an error to form fields: `/lines/0/quantity` becomes `lines-0-quantity`.

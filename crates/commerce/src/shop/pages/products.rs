@@ -98,20 +98,17 @@ pub(super) async fn ask_archive(
     if product.record.status == Status::Archived {
         return Ok(see_other("/admin/store"));
     }
-    ConfirmPage::new(
-        visitor.frame(t!("Archive this product?"), Section::Store),
-        "Archive product",
-        format!("/admin/store/products/{id}"),
-    )
-    .lead(
-        Sentence::new("{name} will be archived when you confirm.")
-            .name("name", &product.record.name),
-    )
-    .effect("Nobody can order it anymore.")
-    .effect("Existing orders do not change. They can still be paid and picked up.")
-    .effect("You cannot put it on sale again. To pause the sale, change its sale dates instead.")
-    .back_label("Go back")
-    .respond()
+    let frame = visitor.frame(t!("Archive this product?"), Section::Store);
+    let lead = Sentence::new("{name} will be archived when you confirm.");
+    ConfirmPage::new(frame, "Archive product", format!("/admin/store/products/{id}"))
+        .lead(lead.name("name", &product.record.name))
+        .effect("Nobody can order it anymore.")
+        .effect("Existing orders do not change. They can still be paid and picked up.")
+        .effect(
+            "You cannot put it on sale again. To pause the sale, change its sale dates instead.",
+        )
+        .back_label("Go back")
+        .respond()
 }
 
 pub(super) async fn archive(

@@ -49,8 +49,8 @@ pub(super) async fn show_receipt(
 
 /// Tax amounts by rate.
 fn taxes(lines: &[Line]) -> Vec<(i64, i64)> {
-    let taxed = lines.iter().filter(|line| line.tax > 0);
-    let mut taxes = sums(taxed.map(|line| (line.tax_rate_bps, line.tax)));
+    let lines = lines.iter().filter(|line| line.tax > 0);
+    let mut taxes = sums(lines.map(|line| (line.tax_rate_bps, line.tax)));
     taxes.sort_unstable();
     taxes
 }

@@ -35,13 +35,8 @@ pub(super) async fn new(visitor: AdminVisitor) -> PageResult {
     let query = visitor.guest.query()?;
     let input = CheckoutForm::read(&query);
     if input.has_buyer() {
-        return storefront::render_storefront(
-            &visitor,
-            OrderChannel::Staff,
-            input,
-            Faults::default(),
-        )
-        .await;
+        let (channel, faults) = (OrderChannel::Staff, Faults::default());
+        return storefront::render_storefront(&visitor, channel, input, faults).await;
     }
     choose_buyer(&visitor, &query, input).await
 }

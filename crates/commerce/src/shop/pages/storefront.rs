@@ -127,6 +127,7 @@ struct FamilyBuyer {
 struct StorefrontData {
     /// The products of each seller.
     sellers: Vec<(String, Vec<Product>)>,
+    /// The visitor and those they look after, if they are on a roster.
     family: Vec<FamilyBuyer>,
     /// Name of the buyer of a staff order.
     buyer: String,
@@ -142,21 +143,12 @@ struct StorefrontPage {
     channel: OrderChannel,
     /// The products of each seller.
     sections: Vec<(String, Vec<ProductCard>)>,
-    /// Whether the visitor or anybody they look after is on a roster.
-    has_family: bool,
-    buyer: String,
-    unavailable: Vec<(String, String)>,
+    /// Everything else on the page. The products are in `sections`.
+    data: StorefrontData,
     input: CheckoutForm,
     faults: Faults,
     /// Errors of fields that are no longer on the page.
     other_errors: Vec<String>,
-    zone: Zone,
-}
-
-impl StorefrontPage {
-    fn is_staff_order(&self) -> bool {
-        self.channel == OrderChannel::Staff
-    }
 }
 
 /// The access of a user who orders for their family, ignoring the teams they manage.
@@ -212,9 +204,8 @@ fn load_for_staff_order(
     person: Option<PersonId>,
     name: String,
 ) -> Result<StorefrontData> {
-    let by_name = ResolvedBuyer { member_id: None, person_id: None, name, email: None };
     let person = person.map(|person| buyer::find_by_id(db, person)).transpose()?.flatten();
-    let buyer = person.unwrap_or(by_name);
+    let buyer = person.unwrap_or_else(|| ResolvedBuyer::by_name(name, None));
     let memberships = TeamMemberships::load(db, &buyer)?;
     let products = find_on_sale(db, &TeamAccess::AllTeams)?;
     let names = team_names(db, products.iter().map(|product| product.record.team_id))?;
@@ -266,9 +257,10 @@ pub(super) async fn render_storefront<N: Permission>(
         OrderChannel::SelfService => load_for_family(db, user),
         OrderChannel::Staff => load_for_staff_order(db, person, name),
     };
-    let StorefrontData { sellers, family, buyer, unavailable, zone } = visitor.read(load).await?;
+    let mut data = visitor.read(load).await?;
+    let sellers = std::mem::take(&mut data.sellers);
     let card = |product: Product| match channel {
-        OrderChannel::SelfService => ProductCard::for_family(product, &family, &input),
+        OrderChannel::SelfService => ProductCard::for_family(product, &data.family, &input),
         OrderChannel::Staff => Some(ProductCard::for_staff_order(product, &input)),
     };
     let cards = |products: Vec<Product>| products.into_iter().filter_map(card).collect::<Vec<_>>();
@@ -281,13 +273,10 @@ pub(super) async fn render_storefront<N: Permission>(
         frame: channel.frame(visitor, title),
         channel,
         sections,
-        has_family: !family.is_empty(),
-        buyer,
-        unavailable,
+        data,
         input,
         faults,
         other_errors,
-        zone,
     };
     super::render(code, &page)
 }
@@ -308,13 +297,8 @@ fn errors_off_page(sections: &[(String, Vec<ProductCard>)], faults: &Faults) -> 
 }
 
 pub(super) async fn show(visitor: BuyerVisitor) -> PageResult {
-    render_storefront(
-        &visitor,
-        OrderChannel::SelfService,
-        CheckoutForm::default(),
-        Faults::default(),
-    )
-    .await
+    let (input, faults) = (CheckoutForm::default(), Faults::default());
+    render_storefront(&visitor, OrderChannel::SelfService, input, faults).await
 }
 
 pub(super) async fn submit(BuyerSubmission { visitor, form }: BuyerSubmission) -> PageResult {

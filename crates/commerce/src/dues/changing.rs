@@ -143,11 +143,7 @@ fn new_plan(
     faults: &mut Vec<Fault>,
 ) -> Vec<NewInstallment> {
     if let Some(parts) = installments {
-        faults.extend(plan::validate(&parts, net));
-        if due_on.is_some_and(|day| parts.first().is_some_and(|part| part.due_on != day)) {
-            let detail = "`due_on` must be the due date of the first installment. Leave out `due_on` or `installments`.";
-            faults.push(Fault::new("/due_on", "mismatch", detail));
-        }
+        faults.extend(plan::validate(&parts, net, due_on));
         return parts;
     }
     let current = before.plan.iter();

@@ -2,6 +2,7 @@
 
 pub mod refund_methods;
 pub mod methods;
+pub mod teams;
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;

@@ -7,15 +7,16 @@ use kit::secret::{hex, sha256};
 use super::charge_form;
 use super::form_fields;
 use super::formatting::{self, DisplayNames};
-use super::list::{self, charge_list_path};
+use super::list::charge_list_path;
 use super::{Treasurer, TreasurerForm, is_form_error, render};
 use crate::dues::charging::{self, NewCharge, Preview};
 use crate::dues::due::DueWithPlan;
+use crate::money::pages::teams;
 use crate::money::settings;
 use crate::prelude::*;
 use crate::roster::member::{self, Member, MemberFilter};
 use crate::roster::membership::MemberStatus;
-use crate::teams::team::{self, Status, TeamFilter};
+use crate::teams::team;
 use crate::web::form::FilledForm;
 use crate::web::form_dedup::Submission;
 use crate::web::prelude::*;
@@ -85,14 +86,9 @@ const PREVIEW_OUTDATED: &str = mark!(
     "Something has changed since the preview. Check the fields, then preview the charge again."
 );
 
-/// The teams that can be charged.
-fn active_teams(db: &Reader<'_>) -> Result<Vec<(TeamId, String)>> {
-    list::teams(db, &TeamFilter { status: Some(Status::Active), ..TeamFilter::default() })
-}
-
 pub(super) async fn new(visitor: Treasurer) -> PageResult {
     let form = visitor.guest.query()?;
-    let load = |db: &Reader<'_>| Ok((active_teams(db)?, settings::load(db)?.currency));
+    let load = |db: &Reader<'_>| Ok((teams::active(db)?, settings::load(db)?.currency));
     let (teams, currency) = visitor.read(load).await?;
     let only = <[_; 1]>::try_from(teams.clone()).ok().map(|[(id, _)]| id);
     let selected = form.optional("team").and_then(|id| id.parse().ok());

@@ -5,13 +5,12 @@ use super::{LIST_PATH, OWN_DUES_PATH, Treasurer, remind, render};
 use crate::dues::due::{self, Category, DueFilter, DueView, Status};
 use crate::dues::statement;
 use crate::dues::totals::{self, DueTotals};
+use crate::money::pages::teams;
 use crate::prelude::*;
-use crate::teams::team::{self, TeamFilter};
+use crate::teams::team::TeamFilter;
 use crate::web::list::{Cell, Column, FilterBar, List};
 use crate::web::prelude::*;
 
-/// Maximum number of teams in the filter.
-const MAX_TEAMS: i64 = 200;
 /// Confirmation messages, by the `done` parameter.
 const DONE: [(&str, &str); 2] = [
     ("charged", mark!("The members were charged.")),
@@ -164,13 +163,6 @@ fn url_with(filters: &FilterBar, status: &str, currency: &str) -> String {
     format!("{LIST_PATH}?{}", query.finish())
 }
 
-/// The teams that match a filter: id and name.
-pub(super) fn teams(db: &Reader<'_>, filter: &TeamFilter) -> Result<Vec<(TeamId, String)>> {
-    let page = Page { limit: MAX_TEAMS, order: Order::Asc, last: None };
-    let teams = team::list(db, &TeamAccess::AllTeams, filter, &page)?;
-    Ok(teams.into_iter().map(|team| (team.id, team.name)).collect())
-}
-
 /// The rows for these dues, on a page for a payer with these person records.
 pub(super) fn rows(db: &Reader<'_>, dues: Vec<DueView>, own: &[PersonId]) -> Result<Vec<Row>> {
     let names = DisplayNames::for_dues(db, dues.iter())?;
@@ -192,7 +184,7 @@ pub(super) async fn list(visitor: Treasurer) -> PageResult {
     let RowPage { rows: dues, next } = RowPage::read(&visitor, &asked, page).await?;
     let filter = due_filter(&asked.form);
     let load = move |db: &Reader<'_>| {
-        let teams = teams(db, &TeamFilter::default())?;
+        let teams = teams::list(db, &TeamFilter::default())?;
         let payers = filter.payer_id.into_iter().collect();
         let payer = statement::names(db, payers)?.into_values().next().unwrap_or_default();
         let totals_of = |filter: &DueFilter| totals::of_filter(db, &TeamAccess::AllTeams, filter);

@@ -272,7 +272,7 @@ impl ReviewPage {
 
     fn sum_text(&self) -> String {
         let locale = Locale::current_or_english();
-        format::list(locale, self.sums.iter().map(|(code, sum)| money_text(sum, code)))
+        format::list(locale, self.sums.iter().map(|(currency, sum)| money_text(sum, currency)))
     }
 }
 

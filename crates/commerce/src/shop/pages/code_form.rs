@@ -78,7 +78,7 @@ async fn fill(
     code: Option<&Discount>,
 ) -> PageResult<FilledForm> {
     let load = |db: &Reader<'_>| {
-        let teams = team_options(db, &TeamAccess::AllTeams)?;
+        let teams = team_options(db)?;
         Ok((teams, settings::load(db)?.currency, account::find(db)?.timezone))
     };
     let (teams, currency, zone) = visitor.read(load).await?;

@@ -21,6 +21,7 @@ use std::borrow::Borrow;
 use crate::accounts::permissions::{MoneyManage, OrdersPlace, OrdersRead, Permission};
 use crate::i18n::{Locale, format};
 use crate::money::pages::render;
+use crate::money::pages::teams::active as team_options;
 pub use crate::money::pages::{money, money_text};
 use crate::names::Names;
 use crate::paging;
@@ -28,12 +29,11 @@ use crate::prelude::*;
 use crate::shop::order::{Line, Order};
 use crate::shop::product::Product;
 use crate::shop::product_listing::{self, ProductFilter};
-use crate::teams::team::{self, Status, TeamFilter};
 use crate::web::form::format_percent;
 use crate::web::list::Cell;
 use crate::web::prelude::*;
 
-/// Maximum number of teams and products in a select field.
+/// Maximum number of products in a select field.
 const MAX_OPTIONS: i64 = 200;
 
 /// An admin who manages the store, and a form they submitted.
@@ -158,14 +158,6 @@ fn map_faults(error: &Error) -> Faults {
         faults.add("", error.detail.clone());
     }
     faults
-}
-
-/// The active teams, for a select field.
-fn team_options(db: &Reader<'_>, access: &TeamAccess) -> Result<Vec<(TeamId, String)>> {
-    let filter = TeamFilter { status: Some(Status::Active), ..TeamFilter::default() };
-    let page = Page { limit: MAX_OPTIONS, order: paging::Order::Asc, last: None };
-    let found = team::list(db, access, &filter, &page)?;
-    Ok(found.into_iter().map(|team| (team.id, team.name)).collect())
 }
 
 /// The products in any status, newest first, for a select field.

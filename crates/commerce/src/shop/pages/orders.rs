@@ -131,7 +131,7 @@ pub(super) async fn list(visitor: AdminVisitor) -> PageResult {
     let load = move |db: &Reader<'_>| {
         let everywhere = &TeamAccess::AllTeams;
         let sums = listing::totals(db, everywhere, &filter)?;
-        let options = (team_options(db, everywhere)?, product_options(db, everywhere)?);
+        let options = (team_options(db)?, product_options(db, everywhere)?);
         Ok((OrderRow::all(db, rows, "/admin/orders")?, sums, options))
     };
     let (rows, sums, (teams, products)) = visitor.read(load).await?;

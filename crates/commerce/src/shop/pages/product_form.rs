@@ -198,7 +198,7 @@ async fn show_form(
     let title = product.as_ref().map_or(t!("New product"), |p| &p.record.name).to_owned();
     let load = move |db: &Reader<'_>| {
         let seller = product.as_ref().map(|product| find_seller(db, product.record.team_id));
-        Ok((product.zip(seller.transpose()?), team_options(db, &TeamAccess::AllTeams)?))
+        Ok((product.zip(seller.transpose()?), team_options(db)?))
     };
     let (product, teams) = visitor.read(load).await?;
     let (status, frame) = (form.status(), visitor.frame(title, Section::Store));

@@ -77,7 +77,7 @@ pub(super) async fn list(visitor: AdminVisitor) -> PageResult {
         let rows = with_sellers(db, rows, |product: &Product| product.record.team_id)?;
         let row = |(product, seller)| ProductRow::new(product, seller, now);
         let products: Vec<_> = rows.into_iter().map(row).collect();
-        Ok((products, team_options(db, &TeamAccess::AllTeams)?, account::find(db)?.timezone))
+        Ok((products, team_options(db)?, account::find(db)?.timezone))
     };
     let (products, teams, zone) = visitor.read(load).await?;
     let filters = FilterBar::new(&asked.form)

@@ -10,8 +10,8 @@ use utoipa::openapi::{RefOr, Schema};
 /// Largest amount allowed, in minor units. Sums of such amounts stay far below the range of `i64`.
 pub const MAX_AMOUNT: i64 = 1_000_000_000_000;
 
-/// A currency of ISO 4217, such as `EUR`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+/// A currency of ISO 4217, such as `EUR`. Currencies are sorted by their codes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Currency([u8; 3]);
 
 /// Currencies whose minor unit is a hundredth.

@@ -2,7 +2,7 @@
 
 use super::checkout::{self, Checkout, CheckoutRequest};
 use super::reconcile;
-use crate::card_provider::provider::{CheckoutSession, ProviderError};
+use crate::card_provider::provider::CheckoutSession;
 use crate::prelude::*;
 use crate::web::app::App;
 
@@ -21,10 +21,10 @@ pub async fn open(
         return Ok((checkout, None));
     };
     let id = checkout.id;
-    match cards.provider.create_session(&reconcile::session_request(app, &checkout)).await {
+    let request = reconcile::session_request(app, &checkout);
+    match reconcile::answer(cards.provider.create_session(&request).await)? {
         Ok(session) => Ok((checkout, Some(session))),
-        Err(ProviderError::Retryable(reason)) => Err(reconcile::provider_unreachable(reason)),
-        Err(ProviderError::Permanent(reason)) => {
+        Err(reason) => {
             app.db.write(scope, move |tx| checkout::mark_expired(tx, id)).await?;
             tracing::warn!(checkout = %id, reason, "the payment provider rejected a checkout session");
             Err(Error::invalid_state(

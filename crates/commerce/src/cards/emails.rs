@@ -9,33 +9,28 @@ use crate::money::payment::{Payment, Refund};
 use crate::prelude::*;
 
 /// A payment arrived for an order that could no longer be paid.
-pub(super) fn unmatched_payment_refunded(tx: &Tx<'_>, checkout: &Checkout) -> Result<()> {
-    let text = message!(
-        "The order was cancelled or already paid in the meantime. The money is being refunded to the card \
-        automatically. You don't need to do anything."
-    );
-    queue_unmatched_payment(tx, checkout, text)
-}
-
+pub(super) const REFUNDED: &str = mark!(
+    "The order was cancelled or already paid in the meantime. The money is being refunded to the card \
+    automatically. You don't need to do anything."
+);
 /// A payment arrived for a due that was already paid.
-pub(super) fn unmatched_payment_credited(tx: &Tx<'_>, checkout: &Checkout) -> Result<()> {
-    let text = message!(
-        "The due was already paid. The money is kept as credit for the payer's next due. If you prefer to \
-        return it, refund the payment."
-    );
-    queue_unmatched_payment(tx, checkout, text)
-}
-
+pub(super) const CREDITED: &str = mark!(
+    "The due was already paid. The money is kept as credit for the payer's next due. If you prefer to \
+    return it, refund the payment."
+);
 /// The paid amount differs from the requested amount.
-pub(super) fn amount_mismatch(tx: &Tx<'_>, checkout: &Checkout) -> Result<()> {
-    let text = message!(
-        "The paid amount differs from the requested amount, so the payment was not recorded. Check the payment at \
-        the payment provider, then refund it there or record it manually."
-    );
-    queue_unmatched_payment(tx, checkout, text)
-}
+pub(super) const WRONG_AMOUNT: &str = mark!(
+    "The paid amount differs from the requested amount, so the payment was not recorded. Check the payment at \
+    the payment provider, then refund it there or record it manually."
+);
 
-fn queue_unmatched_payment(tx: &Tx<'_>, checkout: &Checkout, explanation: Message) -> Result<()> {
+/// A payment arrived that does not match its checkout, with one of these explanations.
+pub(super) fn unmatched_payment(
+    tx: &Tx<'_>,
+    checkout: &Checkout,
+    explanation: &'static str,
+) -> Result<()> {
+    let explanation = Message::from(explanation);
     let Checkout { title, subject, currency, amount, .. } = checkout;
     let amount = Money { minor: *amount, currency: *currency };
     let text = message!(

@@ -19,39 +19,20 @@ pub fn router() -> Router<App> {
         .route("/checkout/back", get(back))
 }
 
-/// Redirects the payer of a due to the provider's payment page.
+/// Redirects the payer of a due to the provider's payment page, for the amount in the form or the whole outstanding
+/// amount.
 async fn pay_due(
     PathParams(id): PathParams<DueId>,
     VisitorForm { visitor, form }: VisitorForm<OrdersPlace>,
-) -> PageResult<Response> {
-    let url = checkout_url(&visitor, Subject::Due(id), &form).await?;
-    Ok(see_other(&url))
-}
-
-/// Redirects the payer of an order to the provider's payment page.
-async fn pay_order(
-    PathParams(id): PathParams<OrderId>,
-    VisitorForm { visitor, .. }: VisitorForm<OrdersPlace>,
-) -> PageResult<Response> {
-    let (scope, access) = (visitor.scope()?, visitor.team_access().await?);
-    let request = CheckoutRequest::for_full_amount(Subject::Order(id));
-    let url = checkout_session::open_url(visitor.app(), scope, access, request).await?;
-    Ok(see_other(&url))
-}
-
-/// The URL of the payment page, for the amount in the form or the whole outstanding amount.
-async fn checkout_url(
-    visitor: &Visitor<OrdersPlace>,
-    subject: Subject,
-    form: &Form,
-) -> Result<String> {
+) -> PageResult {
+    let subject = Subject::Due(id);
     let parsed = form.optional("amount").map(str::parse::<i64>);
     let amount = parsed
         .transpose()
         .ok()
         .filter(|amount| amount.is_none_or(|amount| (1..=money::MAX_AMOUNT).contains(&amount)));
     // Checks access before reporting an invalid amount.
-    let (app, access) = (visitor.app(), visitor.team_access().await?);
+    let access = visitor.team_access().await?;
     let visible = access.clone();
     visitor.read(move |db| subject.find_outstanding(db, &visible)).await?;
     let amount = amount.ok_or_else(|| {
@@ -59,13 +40,20 @@ async fn checkout_url(
             "This amount cannot be paid. Go back, reload the page and choose an amount there.",
         )
     })?;
-    checkout_session::open_url(
-        app,
-        visitor.scope()?,
-        access,
-        CheckoutRequest { amount, ..CheckoutRequest::for_full_amount(subject) },
-    )
-    .await
+    let request = CheckoutRequest { amount, ..CheckoutRequest::for_full_amount(subject) };
+    let url = checkout_session::open_url(visitor.app(), visitor.scope()?, access, request).await?;
+    Ok(see_other(&url))
+}
+
+/// Redirects the payer of an order to the provider's payment page.
+async fn pay_order(
+    PathParams(id): PathParams<OrderId>,
+    VisitorForm { visitor, .. }: VisitorForm<OrdersPlace>,
+) -> PageResult {
+    let (scope, access) = (visitor.scope()?, visitor.team_access().await?);
+    let request = CheckoutRequest::for_full_amount(Subject::Order(id));
+    let url = checkout_session::open_url(visitor.app(), scope, access, request).await?;
+    Ok(see_other(&url))
 }
 
 #[derive(Template)]

@@ -125,8 +125,17 @@ pub fn session_request(app: &App, checkout: &Checkout) -> NewSession {
     }
 }
 
+/// The provider's answer, or why the request can never succeed. Fails if the provider cannot be reached.
+pub fn answer<T>(response: Result<T, ProviderError>) -> Result<Result<T, String>> {
+    match response {
+        Ok(answer) => Ok(Ok(answer)),
+        Err(ProviderError::Permanent(reason)) => Ok(Err(reason)),
+        Err(ProviderError::Retryable(reason)) => Err(provider_unreachable(reason)),
+    }
+}
+
 /// The error for a provider that cannot be reached; retryable.
-pub fn provider_unreachable(reason: String) -> Error {
+fn provider_unreachable(reason: String) -> Error {
     let detail = "The payment provider cannot be reached. Try again in a moment.";
     Error { cause: Some(reason.into()), ..Error::new(Code::Overloaded, detail).retry_after(5) }
 }

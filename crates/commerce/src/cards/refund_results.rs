@@ -94,7 +94,7 @@ pub fn refund_unmatched(tx: &Tx<'_>, payment: &Payment, request: RefundRequest) 
 /// Posts the refund of an unmatched payment to the ledger; a negative amount reverses it.
 fn post_unmatched(tx: &Tx<'_>, payment: &Payment, amount: i64) -> Result<()> {
     let Payment { subject, team_id, currency, .. } = payment.clone();
-    let context = EntryContext { subject, team_id, person_id: None, payer_id: None, currency };
+    let context = EntryContext::without_person(subject, team_id, currency);
     let amounts = [(Book::for_method(payment.method), -amount), (Book::Credit, amount)];
     ledger::post(tx, Movement::Refund, &context, Some(payment.id.to_string()), &amounts)
 }

@@ -3,11 +3,10 @@
 
 use std::time::Duration;
 
+use super::reconcile::answer;
 use super::{ACTOR, refund_results};
 use crate::card_provider::Cards;
-use crate::card_provider::provider::{
-    NewProviderRefund, ProviderError, ProviderRefund, RefundOutcome,
-};
+use crate::card_provider::provider::{NewProviderRefund, ProviderRefund, RefundOutcome};
 use crate::money::payment::{self, PendingRefund};
 use crate::prelude::*;
 use crate::web::app::App;
@@ -98,18 +97,11 @@ async fn import_external_refunds(
     payment_id: &str,
 ) -> Result<()> {
     let provider_id = payment_id.to_owned();
-    match cards.provider.list_refunds(payment_id).await {
-        Ok(refunds) => {
-            let work = move |tx: &Tx<'_>| {
-                refund_results::import_external_refunds(tx, &provider_id, &refunds)
-            };
-            app.db.write(Scope::account(account, ACTOR), work).await
-        }
-        Err(ProviderError::Retryable(reason)) => {
-            Err(super::reconcile::provider_unreachable(reason))
-        }
-        Err(ProviderError::Permanent(reason)) => Err(Error::internal(reason)),
-    }
+    let refunds =
+        answer(cards.provider.list_refunds(payment_id).await)?.map_err(Error::internal)?;
+    let work =
+        move |tx: &Tx<'_>| refund_results::import_external_refunds(tx, &provider_id, &refunds);
+    app.db.write(Scope::account(account, ACTOR), work).await
 }
 
 /// Requests a refund from the provider or looks up its status, and records the outcome.
@@ -131,17 +123,14 @@ async fn process(app: &App, cards: &Cards, pending: &PendingRefund) -> Result<()
             Err(error) => Err(error),
         },
     };
-    match response {
+    match answer(response)? {
         Ok(ProviderRefund { id, outcome }) => record_outcome(app, pending, Some(id), outcome).await,
-        Err(ProviderError::Retryable(reason)) => {
-            Err(super::reconcile::provider_unreachable(reason))
-        }
-        Err(ProviderError::Permanent(reason)) if pending.provider_id.is_none() => {
+        Err(reason) if pending.provider_id.is_none() => {
             record_outcome(app, pending, None, RefundOutcome::Failed(reason)).await?;
             // The provider may have rejected it because the payment was already refunded there.
             import_external_refunds(app, cards, account, &new.payment).await
         }
-        Err(ProviderError::Permanent(reason)) => Err(Error::internal(reason)),
+        Err(reason) => Err(Error::internal(reason)),
     }
 }
 

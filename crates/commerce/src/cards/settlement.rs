@@ -7,7 +7,7 @@ use super::refund_results;
 use super::subject::{Subject, record_payment};
 use crate::card_provider::provider::{CheckoutSession, SessionStatus};
 use crate::money::ledger::{self, Book, EntryContext, Movement};
-use crate::money::payment::{self, Method, NewPayment, PaymentDetails, RefundLines, RefundRequest};
+use crate::money::payment::{self, Method, PaymentDetails, RefundLines, RefundRequest};
 use crate::prelude::*;
 
 /// Applies the status of a session, and emails the admins if they need to act. Idempotent; sessions can be applied in
@@ -38,68 +38,52 @@ fn apply_payment(tx: &Tx<'_>, checkout: Checkout, session: &CheckoutSession) -> 
     let provider_id = session.payment.clone().unwrap_or_else(|| session.id.clone());
     // A payment of another amount than requested needs a decision by an admin.
     if session.money != Some((checkout.currency, checkout.amount)) {
-        return emails::amount_mismatch(tx, &close_unmatched(tx, checkout, None)?);
+        return close_unmatched(tx, checkout, None, emails::WRONG_AMOUNT);
     }
+    let details = PaymentDetails {
+        amount: Some(checkout.amount),
+        reference: Some(provider_id.clone()),
+        provider_id: Some(provider_id),
+        ..PaymentDetails::in_full(Method::Card)
+    };
     let outstanding = subject.load_outstanding(tx)?;
     let is_due = matches!(subject, Subject::Due(_));
     let payable = outstanding.payable && (is_due || outstanding.amount == checkout.amount);
     if !payable && !is_due {
-        let payment = record_and_refund(tx, &checkout, provider_id)?;
-        return emails::unmatched_payment_refunded(
-            tx,
-            &close_unmatched(tx, checkout, Some(payment))?,
-        );
+        let payment = record_and_refund(tx, &checkout, details)?;
+        return close_unmatched(tx, checkout, Some(payment), emails::REFUNDED);
     }
-    let details = PaymentDetails {
-        amount: Some(checkout.amount),
-        method: Method::Card,
-        reference: Some(provider_id.clone()),
-        paid_at: None,
-        provider_id: Some(provider_id),
-    };
     // Overpayment of a due becomes credit.
     let payment = record_payment(tx, subject, details)?;
     if payable {
         return checkout::close(tx, checkout, Status::Paid, Some(payment)).map(drop);
     }
-    emails::unmatched_payment_credited(tx, &close_unmatched(tx, checkout, Some(payment))?)
+    close_unmatched(tx, checkout, Some(payment), emails::CREDITED)
 }
 
-/// Closes a checkout whose payment could not be matched to its order or due.
+/// Closes a checkout whose payment could not be matched to its order or due, and emails the explanation to the admins.
 fn close_unmatched(
     tx: &Tx<'_>,
     checkout: Checkout,
     payment: Option<PaymentId>,
-) -> Result<Checkout> {
+    explanation: &'static str,
+) -> Result<()> {
     let unmatched = checkout::close(tx, checkout, Status::Unmatched, payment)?;
     tx.publish("payment.unmatched", &unmatched)?;
-    Ok(unmatched)
+    emails::unmatched_payment(tx, &unmatched, explanation)
 }
 
 /// Records a payment for an order that can no longer be paid, together with its refund. Both belong to the checkout,
 /// not to the order.
-fn record_and_refund(tx: &Tx<'_>, checkout: &Checkout, provider_id: String) -> Result<PaymentId> {
-    let (subject, team_id) = (checkout.id.to_string(), checkout.team_id);
-    let context = EntryContext {
-        subject,
-        team_id,
-        person_id: None,
-        payer_id: None,
-        currency: checkout.currency,
-    };
-    let payment = payment::create(
-        tx,
-        NewPayment {
-            context: context.clone(),
-            amount: checkout.amount,
-            overpaid: 0,
-            method: Method::Card,
-            reference: Some(provider_id.clone()),
-            paid_at: None,
-            provider_id: Some(provider_id),
-        },
-    )?;
-    let (amount, reference) = (checkout.amount, payment.id.to_string());
+fn record_and_refund(
+    tx: &Tx<'_>,
+    checkout: &Checkout,
+    details: PaymentDetails,
+) -> Result<PaymentId> {
+    let Checkout { id, team_id, currency, amount, .. } = *checkout;
+    let context = EntryContext::without_person(id.to_string(), team_id, currency);
+    let payment = payment::create(tx, &context, amount, 0, details)?;
+    let reference = payment.id.to_string();
     let amounts = [(Book::Card, amount), (Book::Credit, -amount)];
     ledger::post(tx, Movement::Payment, &context, Some(reference), &amounts)?;
     let reason = Some(mark!("Paid after the order could no longer be paid.").to_owned());

@@ -5,7 +5,7 @@ use axum::extract::{Request, State};
 
 use super::{disputes, reconcile, refunds, signature};
 use crate::card_provider::Cards;
-use crate::card_provider::provider::{PaymentOwner, ProviderError};
+use crate::card_provider::provider::PaymentOwner;
 use crate::config::Secret;
 use crate::prelude::*;
 use crate::web::body;
@@ -83,13 +83,10 @@ async fn handle_event(app: &App, cards: &Cards, event: &Value) -> Result<()> {
 /// has it. The webhook about that payment may be lost or late, so its checkout is reconciled first.
 async fn resolve_account(app: &App, cards: &Cards, object: &Value) -> Result<Option<AccountId>> {
     let owner = match (PaymentOwner::read(object), object["payment_intent"].as_str()) {
-        (None, Some(payment)) => match cards.provider.get_payment_owner(payment).await {
-            Ok(owner) => owner,
-            Err(ProviderError::Retryable(reason)) => {
-                return Err(reconcile::provider_unreachable(reason));
-            }
-            Err(ProviderError::Permanent(_)) => None,
-        },
+        (None, Some(payment)) => {
+            let owner = cards.provider.get_payment_owner(payment).await;
+            reconcile::answer(owner)?.unwrap_or_default()
+        }
         (known, _) => known,
     };
     let Some(PaymentOwner { account, checkout }) = owner else { return Ok(None) };

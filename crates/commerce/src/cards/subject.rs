@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use crate::dues::due::{self, Due};
+use crate::dues::due::{self, DueWithPlan};
 use crate::dues::paying;
 use crate::money::payment::{self, PaymentDetails};
 use crate::prelude::*;
-use crate::shop::order::{self, Order, Status};
+use crate::shop::order::{self, Status};
 use crate::shop::settle;
 
 /// The order or due that is paid.
@@ -46,8 +46,26 @@ impl Subject {
     /// The outstanding amount, if the caller may see the order or due.
     pub fn find_outstanding(self, db: &Reader<'_>, access: &TeamAccess) -> Result<Outstanding> {
         match self {
-            Self::Order(id) => order::find(db, access, id).map(|order| order_outstanding(&order)),
-            Self::Due(id) => due::find(db, access, id).map(|found| due_outstanding(&found.due)),
+            Self::Order(id) => order::find(db, access, id).map(|order| {
+                let record = &order.record;
+                let amount = record.total - record.paid;
+                Outstanding {
+                    team_id: record.team_id,
+                    currency: record.currency,
+                    amount,
+                    title: format!("Order {}", record.number),
+                    payable: record.status == Status::Placed && amount > 0,
+                    version: record.version,
+                }
+            }),
+            Self::Due(id) => due::find(db, access, id).map(|DueWithPlan { due, .. }| Outstanding {
+                team_id: Some(due.team_id),
+                currency: due.currency,
+                amount: due.balance(),
+                payable: due.balance() > 0,
+                title: due.title,
+                version: due.version,
+            }),
         }
     }
 
@@ -63,30 +81,6 @@ impl fmt::Display for Subject {
             Self::Order(id) => id.fmt(f),
             Self::Due(id) => id.fmt(f),
         }
-    }
-}
-
-fn order_outstanding(order: &Order) -> Outstanding {
-    let record = &order.record;
-    let amount = record.total - record.paid;
-    Outstanding {
-        team_id: record.team_id,
-        currency: record.currency,
-        amount,
-        title: format!("Order {}", record.number),
-        payable: record.status == Status::Placed && amount > 0,
-        version: record.version,
-    }
-}
-
-fn due_outstanding(due: &Due) -> Outstanding {
-    Outstanding {
-        team_id: Some(due.team_id),
-        currency: due.currency,
-        amount: due.balance(),
-        title: due.title.clone(),
-        payable: due.balance() > 0,
-        version: due.version,
     }
 }
 

@@ -85,7 +85,7 @@ pub fn change(
         plan::replace(tx, id, &after.plan)?;
     }
     post_correction(tx, &before.due, &after.due)?;
-    let after = due::save(tx, after)?;
+    let after = due::save_with_plan(tx, after)?;
     reminders::cancel_after_change(tx, id)?;
     tx.publish_change("dues.updated", &before.snapshot(tx.now()), &after.snapshot(tx.now()))?;
     Ok(after.view(tx.now()))
@@ -143,11 +143,7 @@ fn new_plan(
     faults: &mut Vec<Fault>,
 ) -> Vec<NewInstallment> {
     if let Some(parts) = installments {
-        faults.extend(plan::validate(&parts, net));
-        if due_on.is_some_and(|day| parts.first().is_some_and(|part| part.due_on != day)) {
-            let detail = "`due_on` must be the due date of the first installment. Leave out `due_on` or `installments`.";
-            faults.push(Fault::new("/due_on", "mismatch", detail));
-        }
+        faults.extend(plan::validate(&parts, net, due_on));
         return parts;
     }
     let current = before.plan.iter();
@@ -212,8 +208,7 @@ pub fn waive(
     let due = Due { waived, waive_reason: Some(new.reason), ..before.due.clone() };
     let amounts = [(Book::Waived, open), (Book::Receivable, -open)];
     ledger::post(tx, Movement::Waiver, &due.entry_context(), None, &amounts)?;
-    let after = due::save(tx, DueWithPlan { due, ..before.clone() })?;
+    let after = due::save(tx, "dues.waived", &before, due)?;
     email::cancel(tx, &id.to_string())?;
-    tx.publish_change("dues.waived", &before.snapshot(tx.now()), &after.snapshot(tx.now()))?;
     Ok(after.view(tx.now()))
 }

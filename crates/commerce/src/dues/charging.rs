@@ -286,12 +286,7 @@ fn parts(
     faults: &mut Vec<Fault>,
 ) -> Vec<NewInstallment> {
     if let Some(parts) = &new.installments {
-        faults.extend(plan::validate(parts, net));
-        let first = parts.first().map(|part| part.due_on);
-        if new.due_on.is_some() && new.due_on != first {
-            let detail = "`due_on` must be the due date of the first installment. Leave out `due_on` or `installments`.";
-            faults.push(Fault::new("/due_on", "mismatch", detail));
-        }
+        faults.extend(plan::validate(parts, net, new.due_on));
         return parts.clone();
     }
     let count = new.installment_count.unwrap_or(1);

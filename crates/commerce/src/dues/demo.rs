@@ -61,7 +61,6 @@ fn create_dues(tx: &Tx<'_>, team: &Team) -> Result<()> {
 }
 
 fn pay(tx: &Tx<'_>, due: DueId, method: Method, amount: i64) -> Result<()> {
-    let (amount, reference) = (Some(amount), None);
-    let paid = PaymentDetails { amount, method, reference, paid_at: None, provider_id: None };
+    let paid = PaymentDetails { amount: Some(amount), ..PaymentDetails::in_full(method) };
     paying::record_payment(tx, due, paid).map(drop)
 }

@@ -193,11 +193,7 @@ pub struct DueWithPlan {
     pub plan: Vec<Installment>,
 }
 
-impl crate::if_match::Versioned for DueWithPlan {
-    fn version(&self) -> i64 {
-        self.due.version
-    }
-}
+impl_resource!(DueWithPlan by DueId in due: Versioned);
 
 impl DueWithPlan {
     /// Recomputes the fields that follow from the amounts and the plan: status, next due date and overdue times.
@@ -410,9 +406,21 @@ pub fn insert(tx: &Tx<'_>, dues: &[DueWithPlan]) -> Result<()> {
     plan::insert(tx, dues.iter().flat_map(|record| &record.plan))
 }
 
+/// Saves a due with the same installments, and publishes a notification of type `event`.
+pub fn save(
+    tx: &Tx<'_>,
+    event: &'static str,
+    before: &DueWithPlan,
+    due: Due,
+) -> Result<DueWithPlan> {
+    let after = save_with_plan(tx, DueWithPlan { due, ..before.clone() })?;
+    tx.publish_change(event, &before.snapshot(tx.now()), &after.snapshot(tx.now()))?;
+    Ok(after)
+}
+
 /// Saves a changed due with a new version and recomputed status. Does not save the installments: callers that change
 /// them use `plan::replace`.
-pub fn save(tx: &Tx<'_>, changed: DueWithPlan) -> Result<DueWithPlan> {
+pub fn save_with_plan(tx: &Tx<'_>, changed: DueWithPlan) -> Result<DueWithPlan> {
     let DueWithPlan { due, plan } = changed.recalculate();
     let due = Due { updated_at: tx.now(), version: due.version + 1, ..due };
     tx.execute(Due::UPDATE, &due.bind())?;
@@ -434,7 +442,7 @@ pub fn update_time_zone(tx: &Tx<'_>, team: TeamId) -> Result<()> {
         let ends = ends.collect::<Result<Vec<_>>>()?;
         if ends != plan {
             plan::replace(tx, due.id, &ends)?;
-            save(tx, DueWithPlan { due, plan: ends })?;
+            save_with_plan(tx, DueWithPlan { due, plan: ends })?;
         }
     }
     Ok(())

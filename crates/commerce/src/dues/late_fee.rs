@@ -1,7 +1,7 @@
 //! Late fees: added once per due, when it becomes overdue.
 
 use super::charging::share;
-use super::due::{self, Due, DueWithPlan};
+use super::due::{self, Due};
 use super::plan;
 use crate::money::ledger::{self, Book, Movement};
 use crate::money::payment;
@@ -49,6 +49,5 @@ pub fn add(tx: &Tx<'_>, id: DueId) -> Result<()> {
     let due = Due { late_fee: old.late_fee + fee, late_fee_at: Some(tx.now()), ..old.clone() };
     let amounts = [(Book::Receivable, fee), (Book::LateFees, -fee)];
     ledger::post(tx, Movement::LateFee, &due.entry_context(), None, &amounts)?;
-    let after = due::save(tx, DueWithPlan { due, ..before.clone() })?;
-    tx.publish_change("dues.updated", &before.snapshot(tx.now()), &after.snapshot(tx.now()))
+    due::save(tx, "dues.updated", &before, due).map(drop)
 }

@@ -9,7 +9,7 @@ use super::due::{self, Due, DueWithPlan, Status};
 use super::reminders;
 use crate::money::ledger::{self, Book, EntryContext, Movement};
 use crate::money::payment::{
-    self, Method, NewPayment, Payment, PaymentDetails, Refund, RefundLines, RefundRequest,
+    self, Method, Payment, PaymentDetails, Refund, RefundLines, RefundRequest,
 };
 use crate::prelude::*;
 
@@ -120,16 +120,7 @@ fn apply_payment(
     let applied = amount.min(before.due.balance());
     let overpaid = amount - applied;
     let context = before.due.entry_context();
-    let payment = NewPayment {
-        context: context.clone(),
-        amount,
-        overpaid,
-        method: paid.method,
-        reference: paid.reference,
-        paid_at: paid.paid_at,
-        provider_id: paid.provider_id,
-    };
-    let payment = payment::create(tx, payment)?;
+    let payment = payment::create(tx, &context, amount, overpaid, paid)?;
     let from_credit = payment.method == Method::Credit;
     let kind = if from_credit { Movement::CreditApplied } else { Movement::Payment };
     let amounts = [
@@ -139,12 +130,7 @@ fn apply_payment(
     ];
     ledger::post(tx, kind, &context, Some(payment.id.to_string()), &amounts)?;
     let due = Due { paid: before.due.paid + applied, ..before.due.clone() };
-    let after = due::save(tx, DueWithPlan { due, ..before.clone() })?;
-    tx.publish_change(
-        "dues.payment_recorded",
-        &before.snapshot(tx.now()),
-        &after.snapshot(tx.now()),
-    )?;
+    let after = due::save(tx, "dues.payment_recorded", &before, due)?;
     if applied > 0 {
         reminders::cancel_after_payment(tx, before.due.id)?;
     }
@@ -168,15 +154,7 @@ pub fn use_credit(tx: &Tx<'_>, dues: Vec<DueWithPlan>) -> Result<Vec<DueWithPlan
         if amount == 0 {
             return Ok(record);
         }
-        let method = Method::Credit;
-        let paid = PaymentDetails {
-            amount: None,
-            method,
-            reference: None,
-            paid_at: None,
-            provider_id: None,
-        };
-        Ok(apply_payment(tx, record, amount, paid)?.0)
+        Ok(apply_payment(tx, record, amount, PaymentDetails::in_full(Method::Credit))?.0)
     });
     updated.collect()
 }
@@ -236,11 +214,7 @@ pub struct RefundedPayment {
     pub refund: Refund,
 }
 
-impl Versioned for RefundedPayment {
-    fn version(&self) -> i64 {
-        self.payment.version()
-    }
-}
+impl_resource!(RefundedPayment by PaymentId in payment: Versioned);
 
 /// Records a refund that the payment provider made on its own. The money is gone even if it became credit that is
 /// already used; the payer's credit is then negative.
@@ -303,18 +277,12 @@ fn apply_refund(
     let kind = if restores_credit { Movement::CreditApplied } else { Movement::Refund };
     ledger::post(tx, kind, &context, Some(payment.id.to_string()), &amounts)?;
     let waived = if before.due.status == Status::Waived { rest } else { 0 };
-    ledger::post(
-        tx,
-        Movement::Waiver,
-        &context,
-        None,
-        &[(Book::Waived, waived), (Book::Receivable, -waived)],
-    )?;
+    let amounts = [(Book::Waived, waived), (Book::Receivable, -waived)];
+    ledger::post(tx, Movement::Waiver, &context, None, &amounts)?;
     let (paid, waived) = (before.due.paid - rest, before.due.waived + waived);
     let due = Due { paid, waived, ..before.due.clone() };
-    let after = due::save(tx, DueWithPlan { due, ..before.clone() })?;
+    due::save(tx, "dues.refunded", &before, due)?;
     reminders::cancel_after_payment(tx, before.due.id)?;
-    tx.publish_change("dues.refunded", &before.snapshot(tx.now()), &after.snapshot(tx.now()))?;
     Ok((payment, refund))
 }
 
@@ -335,9 +303,8 @@ pub fn revert_failed_refund(tx: &Tx<'_>, id: DueId, refund: &Refund) -> Result<(
     // The same kind of movement with the opposite sign, so that refund totals are correct again.
     ledger::post(tx, Movement::Refund, &context, Some(payment.id.to_string()), &amounts)?;
     let due = Due { paid: before.due.paid + applied, ..before.due.clone() };
-    let after = due::save(tx, DueWithPlan { due, ..before.clone() })?;
+    let after = due::save(tx, "dues.refund_failed", &before, due)?;
     reminders::cancel_after_payment(tx, before.due.id)?;
-    tx.publish_change("dues.refund_failed", &before.snapshot(tx.now()), &after.snapshot(tx.now()))?;
     publish_if_paid(tx, &before, &after)
 }
 

@@ -92,8 +92,8 @@ pub fn scale(parts: &[NewInstallment], net: i64) -> Vec<NewInstallment> {
     scaled
 }
 
-/// Checks that installments are in order of their due dates and add up to `net`.
-pub fn validate(parts: &[NewInstallment], net: i64) -> Vec<Fault> {
+/// Checks that installments are in order of their due dates, add up to `net`, and start on `due_on` if it was sent.
+pub fn validate(parts: &[NewInstallment], net: i64, due_on: Option<Day>) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (index, pair) in (1..).zip(parts.windows(2)) {
         if pair[1].due_on <= pair[0].due_on {
@@ -113,6 +113,10 @@ pub fn validate(parts: &[NewInstallment], net: i64) -> Vec<Fault> {
             net
         );
         faults.push(Fault::new("/installments", "wrong_sum", detail));
+    }
+    if due_on.is_some_and(|day| parts.first().is_some_and(|part| part.due_on != day)) {
+        let detail = "`due_on` must be the due date of the first installment. Leave out `due_on` or `installments`.";
+        faults.push(Fault::new("/due_on", "mismatch", detail));
     }
     faults
 }
@@ -239,7 +243,7 @@ mod tests {
         fn installments_add_up_to_the_total(net in 1i64..=1_000_000_000_000, count in 1u32..=60, other in 1i64..=1_000_000_000_000) {
             prop_assume!(net >= i64::from(count));
             let parts = monthly(day("2026-01-31"), net, count, euro()).unwrap();
-            prop_assert!(validate(&parts, net).is_empty());
+            prop_assert!(validate(&parts, net, None).is_empty());
             let scaled = scale(&parts, other);
             prop_assert_eq!(scaled.iter().map(|part| part.amount).sum::<i64>(), other);
             prop_assert!(scaled.iter().all(|part| part.amount > 0));

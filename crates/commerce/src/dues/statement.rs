@@ -1,7 +1,7 @@
 //! Statements of teams and families: amounts charged, paid and open. The database sums them from the ledger; overdue
 //! amounts come from the due dates.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::money::ledger::{self, Book, Movement};
 use crate::prelude::*;
@@ -57,7 +57,6 @@ impl Sums {
             Book::LateFees => self.late_fees -= amount,
             Book::Waived => self.waived += amount,
             Book::Receivable => self.outstanding += amount,
-            Book::Credit => self.credit -= amount,
             _ => {}
         }
         match (kind, book) {
@@ -178,7 +177,7 @@ row! {
 }
 
 const LEDGER_SUMS: &str = "
-    currency, kind, book, cast(sum(amount) as bigint) as amount
+    select payer_id, currency, kind, book, cast(sum(amount) as bigint) as amount
     from ledger_entry
     where account_id = :account
       and book in ('receivable', 'credit', 'dues', 'late_fees', 'discounts', 'waived')";
@@ -186,7 +185,7 @@ const BY_PAYER_AND_BOOK: &str = " group by payer_id, currency, kind, book";
 /// The overdue amount: after the last due date the whole open balance, before that the unpaid installments whose due
 /// date has passed. The late fee is due after all installments.
 const OVERDUE_SUMS: &str = "
-    d.currency, cast(sum(
+    select d.payer_id, d.currency, cast(sum(
         case when d.ends_at <= :now then d.amount - d.discount + d.late_fee - d.waived
         else (select sum(i.amount) from installment i
               where i.account_id = d.account_id and i.due_id = d.id and i.overdue_at <= :now) end
@@ -195,62 +194,50 @@ const OVERDUE_SUMS: &str = "
     where d.account_id = :account and d.overdue_at <= :now";
 const BY_PAYER: &str = " group by d.payer_id, d.currency";
 
-type ByPayer = BTreeMap<(PersonId, String), (Currency, Sums)>;
+type ByPayer = BTreeMap<(PersonId, Currency), Sums>;
 
-/// Sums by payer and currency. Credit belongs to the payer, so it is the same in every team's statement.
+/// Sums by payer and currency, from the statements for the sums of the ledger and for the overdue amounts. Credit
+/// belongs to the payer, so it is the same in every team's statement.
 fn sum_by_payer(
     db: &Reader<'_>,
-    ledger_sums: Vec<LedgerSum>,
-    overdue: Vec<(PersonId, Currency, i64)>,
+    ledger_sums: &'static str,
+    overdue_sums: &'static str,
+    bind: store::Bind<'_>,
 ) -> Result<ByPayer> {
     let mut sums = ByPayer::new();
-    let key = |payer, currency: Currency| (payer, currency.code().to_owned());
-    for LedgerSum { payer_id, currency, kind, book, amount } in ledger_sums {
-        let entry = sums.entry(key(payer_id, currency));
-        entry.or_insert((currency, Sums::default())).1.add(kind, book, amount);
+    for LedgerSum { payer_id, currency, kind, book, amount } in db.all(ledger_sums, bind)? {
+        sums.entry((payer_id, currency)).or_default().add(kind, book, amount);
     }
+    let overdue: Vec<(PersonId, Currency, i64)> = db.all(overdue_sums, bind)?;
     for (payer, currency, amount) in overdue {
-        let entry = sums.entry(key(payer, currency));
-        entry.or_insert((currency, Sums::default())).1.overdue += amount;
+        sums.entry((payer, currency)).or_default().overdue += amount;
     }
     let payers: BTreeSet<_> = sums.keys().map(|(payer, _)| *payer).collect();
-    let credits = ledger::credit_balances(db, payers.into_iter().collect())?.into_iter();
-    let credits: HashMap<_, _> =
-        credits.map(|(payer, currency, amount)| (key(payer, currency), amount)).collect();
-    for (key, (_, payer_sums)) in &mut sums {
-        payer_sums.credit = credits.get(key).copied().unwrap_or(0);
+    for (payer, currency, credit) in ledger::credit_balances(db, payers.into_iter().collect())? {
+        if let Some(sums) = sums.get_mut(&(payer, currency)) {
+            sums.credit = credit;
+        }
     }
     Ok(sums)
 }
 
 fn totals(sums: &ByPayer) -> Vec<Total> {
-    let mut totals: BTreeMap<&str, Total> = BTreeMap::new();
-    for ((_, code), (currency, payer_sums)) in sums {
-        let total = Total { currency: *currency, sums: Sums::default() };
-        totals.entry(code).or_insert(total).sums.merge(payer_sums);
+    let mut totals: BTreeMap<Currency, Sums> = BTreeMap::new();
+    for ((_, currency), payer_sums) in sums {
+        totals.entry(*currency).or_default().merge(payer_sums);
     }
-    totals.into_values().collect()
+    totals.into_iter().map(|(currency, sums)| Total { currency, sums }).collect()
 }
 
 /// The statement of a team.
 pub fn of_team(db: &Reader<'_>, team: TeamId) -> Result<TeamStatement> {
     team::find(db, team)?;
-    let ledger_sums = db.all(
-        sql!(
-            "select payer_id,",
-            LEDGER_SUMS,
-            " and team_id = :team and payer_id is not null",
-            BY_PAYER_AND_BOOK
-        ),
-        bind! { team },
-    )?;
-    let overdue = db.all(
-        sql!("select d.payer_id,", OVERDUE_SUMS, " and d.team_id = :team", BY_PAYER),
-        bind! { team },
-    )?;
-    let sums = sum_by_payer(db, ledger_sums, overdue)?;
+    let ledger_sums =
+        sql!(LEDGER_SUMS, " and team_id = :team and payer_id is not null", BY_PAYER_AND_BOOK);
+    let overdue = sql!(OVERDUE_SUMS, " and d.team_id = :team", BY_PAYER);
+    let sums = sum_by_payer(db, ledger_sums, overdue, bind! { team })?;
     let names = names(db, sums.keys().map(|(payer, _)| *payer).collect())?;
-    let payers = sums.iter().map(|((payer, _), (currency, sums))| PayerTotals {
+    let payers = sums.iter().map(|((payer, currency), sums)| PayerTotals {
         payer_id: *payer,
         payer_name: names.get(payer).cloned().unwrap_or_default(),
         currency: *currency,
@@ -306,25 +293,17 @@ pub fn of_payers(
     teams: &[TeamId],
 ) -> Result<Vec<Total>> {
     let (payers, teams) = (payers.to_vec(), teams.to_vec());
-    let ledger_sums = db.all(
-        sql!(
-            "select payer_id,",
-            LEDGER_SUMS,
-            " and payer_id in (:payers) and (cast(:everything as boolean) or team_id in (:teams))",
-            BY_PAYER_AND_BOOK
-        ),
-        bind! { payers, everything, teams },
-    )?;
-    let overdue = db.all(
-        sql!(
-            "select d.payer_id,",
-            OVERDUE_SUMS,
-            " and d.payer_id in (:payers) and (cast(:everything as boolean) or d.team_id in (:teams))",
-            BY_PAYER
-        ),
-        bind! { payers, everything, teams },
-    )?;
-    Ok(totals(&sum_by_payer(db, ledger_sums, overdue)?))
+    let ledger_sums = sql!(
+        LEDGER_SUMS,
+        " and payer_id in (:payers) and (cast(:everything as boolean) or team_id in (:teams))",
+        BY_PAYER_AND_BOOK
+    );
+    let overdue = sql!(
+        OVERDUE_SUMS,
+        " and d.payer_id in (:payers) and (cast(:everything as boolean) or d.team_id in (:teams))",
+        BY_PAYER
+    );
+    Ok(totals(&sum_by_payer(db, ledger_sums, overdue, bind! { payers, everything, teams })?))
 }
 
 row! {

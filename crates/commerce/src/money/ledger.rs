@@ -81,6 +81,13 @@ pub struct EntryContext {
     pub currency: Currency,
 }
 
+impl EntryContext {
+    /// The context of money that belongs to no person yet.
+    pub fn without_person(subject: String, team_id: Option<TeamId>, currency: Currency) -> Self {
+        Self { subject, team_id, person_id: None, payer_id: None, currency }
+    }
+}
+
 impl Book {
     /// The book for money received with this payment method.
     pub fn for_method(method: Method) -> Self {

@@ -2,12 +2,16 @@
 
 pub mod refund_methods;
 pub mod methods;
+pub mod teams;
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
 use super::api::{MAX_HOLD_MINUTES, MAX_REMINDER_OFFSET_DAYS, MAX_REMINDERS};
 use super::settings::{self, PaymentSettings, PaymentSettingsChange};
 use crate::accounts::permissions::MoneyManage;
+use crate::card_provider::Cards;
+use crate::i18n::{Locale, format};
 use crate::prelude::*;
 use crate::web::form::{Choice, Field, FilledForm};
 use crate::web::page;
@@ -56,6 +60,30 @@ const INVALID_HOLD: &str = mark!("Enter a whole number, at most one year, or lea
 /// `/admin/settings/payments`.
 pub fn router() -> Router<App> {
     Router::new().route(PATH, get(show).post(save))
+}
+
+/// An amount for display. Generic because templates pass references.
+pub fn money(minor: impl Borrow<i64>, currency: impl Borrow<Currency>) -> Money {
+    Money { minor: *minor.borrow(), currency: *currency.borrow() }
+}
+
+/// An amount in the reader's language.
+pub fn money_text(minor: impl Borrow<i64>, currency: impl Borrow<Currency>) -> String {
+    format::money(Locale::current_or_english(), money(minor, currency))
+}
+
+/// Renders a page.
+pub fn render<T: Template>(status: StatusCode, page: &T) -> PageResult {
+    Ok(page::html(status, page)?)
+}
+
+/// Renders a page. Its form redirects to the payment provider if there is one, so the content security policy must
+/// allow the provider's origin.
+pub fn render_with_cards<T: Template>(cards: Option<&Cards>, page: &T) -> PageResult {
+    match cards.map(|cards| cards.provider.origin()) {
+        Some(origin) => Ok(page::html_with_form_action(StatusCode::OK, page, origin)?),
+        None => render(StatusCode::OK, page),
+    }
 }
 
 /// The form with the current settings.
@@ -129,7 +157,7 @@ struct MoneyPage {
     mail_configured: bool,
 }
 
-fn render(visitor: &Visitor<MoneyManage>, form: FilledForm) -> PageResult {
+fn show_form(visitor: &Visitor<MoneyManage>, form: FilledForm) -> PageResult {
     let app = visitor.app();
     let saved = visitor.guest.done_flash(&[("saved", mark!("The settings were saved."))]);
     let page = MoneyPage {
@@ -140,12 +168,12 @@ fn render(visitor: &Visitor<MoneyManage>, form: FilledForm) -> PageResult {
         webhook_url: app.url("/stripe/webhook"),
         mail_configured: app.direct_mailer.has_server(),
     };
-    Ok(page::html(page.form.status(), &page)?)
+    render(page.form.status(), &page)
 }
 
 async fn show(visitor: Visitor<MoneyManage>) -> PageResult {
     let settings = visitor.read(|db: &Reader<'_>| settings::load(db)).await?;
-    render(&visitor, filled_from(&settings))
+    show_form(&visitor, filled_from(&settings))
 }
 
 async fn save(VisitorForm { visitor, form }: VisitorForm<MoneyManage>) -> PageResult {
@@ -166,7 +194,7 @@ async fn save(VisitorForm { visitor, form }: VisitorForm<MoneyManage>) -> PageRe
             }
         }
     }
-    render(&visitor, form)
+    show_form(&visitor, form)
 }
 
 #[cfg(test)]

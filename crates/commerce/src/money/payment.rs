@@ -174,17 +174,11 @@ pub struct PaymentDetails {
     pub provider_id: Option<String>,
 }
 
-/// A payment to insert.
-#[derive(Debug, Clone)]
-pub struct NewPayment {
-    pub context: EntryContext,
-    pub amount: i64,
-    pub overpaid: i64,
-    pub method: Method,
-    pub reference: Option<String>,
-    /// The current time if `None`.
-    pub paid_at: Option<Timestamp>,
-    pub provider_id: Option<String>,
+impl PaymentDetails {
+    /// A payment of the whole outstanding amount now.
+    pub fn in_full(method: Method) -> Self {
+        Self { amount: None, method, reference: None, paid_at: None, provider_id: None }
+    }
 }
 
 /// A page of the payments for an order or a due.
@@ -203,22 +197,28 @@ pub fn list_refunds(db: &Reader<'_>, subject: &str, page: &Page<RefundId>) -> Re
 
 const OF_SUBJECT: &str = " where account_id = :account and subject = :subject";
 
-/// Inserts a payment.
-pub fn create(tx: &Tx<'_>, new: NewPayment) -> Result<Payment> {
+/// Inserts a payment of this amount.
+pub fn create(
+    tx: &Tx<'_>,
+    context: &EntryContext,
+    amount: i64,
+    overpaid: i64,
+    details: PaymentDetails,
+) -> Result<Payment> {
     let payment = Payment {
         id: tx.new_id(),
         account_id: tx.account(),
-        subject: new.context.subject,
-        team_id: new.context.team_id,
-        payer_id: new.context.payer_id,
-        currency: new.context.currency,
-        amount: new.amount,
-        overpaid: new.overpaid,
+        subject: context.subject.clone(),
+        team_id: context.team_id,
+        payer_id: context.payer_id,
+        currency: context.currency,
+        amount,
+        overpaid,
         refunded: 0,
-        method: new.method,
-        reference: new.reference,
-        paid_at: new.paid_at.unwrap_or(tx.now()),
-        provider_id: new.provider_id,
+        method: details.method,
+        reference: details.reference,
+        paid_at: details.paid_at.unwrap_or(tx.now()),
+        provider_id: details.provider_id,
         dispute: None,
         actor: tx.actor().to_owned(),
         created_at: tx.now(),

@@ -62,11 +62,7 @@ impl Subject for PaymentSettings {
     }
 }
 
-impl Versioned for PaymentSettings {
-    fn version(&self) -> i64 {
-        self.version
-    }
-}
+impl_resource!(PaymentSettings by AccountId: Versioned);
 
 fn serialize_days<S: Serializer>(
     days: &SpaceSeparated<i64>,

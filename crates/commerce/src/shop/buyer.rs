@@ -35,6 +35,13 @@ pub struct ResolvedBuyer {
     pub email: Option<String>,
 }
 
+impl ResolvedBuyer {
+    /// A buyer who is not on a roster.
+    pub(super) fn by_name(name: String, email: Option<String>) -> Self {
+        Self { member_id: None, person_id: None, name, email }
+    }
+}
+
 /// Looks up the buyer. Returns `None` only after adding a violation.
 pub(super) fn resolve(
     db: &Reader<'_>,
@@ -54,9 +61,7 @@ pub(super) fn resolve(
     match (member_id, person_id, name) {
         (Some(member), None, None) => resolve_member(db, access, member, violations),
         (None, Some(person), None) => resolve_person(db, access, person, violations),
-        (None, None, Some(name)) => {
-            Ok(Some(ResolvedBuyer { member_id: None, person_id: None, name, email }))
-        }
+        (None, None, Some(name)) => Ok(Some(ResolvedBuyer::by_name(name, email))),
         _ => {
             let detail = "Send exactly one of `member_id`, `person_id` and `name`.";
             violations.invalid("/buyer", "mutually_exclusive", detail);
@@ -115,10 +120,8 @@ fn resolve_person(
 pub(super) fn find_by_id(db: &Reader<'_>, id: PersonId) -> Result<Option<ResolvedBuyer>> {
     let found = person::find_many(db, vec![id])?.remove(&id);
     Ok(found.filter(|person| person.erased_at.is_none()).map(|person| ResolvedBuyer {
-        member_id: None,
         person_id: Some(id),
-        name: person::display_name(&person),
-        email: None,
+        ..ResolvedBuyer::by_name(person::display_name(&person), None)
     }))
 }
 

@@ -10,19 +10,11 @@ use super::placing::{self, NewLine, NewOrder, Quote};
 use super::product;
 use crate::prelude::*;
 
-/// A product, its quantity and the person it is for.
-#[derive(Debug, Clone)]
-pub struct CheckoutLine {
-    pub buyer: NewBuyer,
-    pub product_id: ProductId,
-    pub variant_id: Option<VariantId>,
-    pub quantity: i64,
-}
-
 /// The contents of one checkout form.
 #[derive(Debug)]
 pub struct Checkout {
-    pub lines: Vec<CheckoutLine>,
+    /// The products, each with the person it is for.
+    pub lines: Vec<(NewBuyer, NewLine)>,
     /// Applied to every order it is valid for, which must be at least one.
     pub discount_code: Option<String>,
     /// Copied to every order.
@@ -34,41 +26,27 @@ struct OrderPart {
     buyer: NewBuyer,
     team: Option<TeamId>,
     currency: Option<Currency>,
-    lines: Vec<OrderPartLine>,
-}
-
-struct OrderPartLine {
-    product_id: ProductId,
-    variant_id: Option<VariantId>,
-    quantity: i64,
-    /// Index of the line in the checkout.
-    position: usize,
+    /// The lines, each with the index of its first line in the checkout.
+    lines: Vec<(usize, NewLine)>,
 }
 
 impl OrderPart {
     /// Adds a line, or increases the quantity of the line with the same product and variant.
-    fn add(&mut self, position: usize, line: &CheckoutLine) {
-        let is_same = |other: &&mut OrderPartLine| {
+    fn add(&mut self, position: usize, line: NewLine) {
+        let is_same = |(_, other): &&mut (usize, NewLine)| {
             other.product_id == line.product_id && other.variant_id == line.variant_id
         };
-        if let Some(existing) = self.lines.iter_mut().find(is_same) {
-            existing.quantity = existing.quantity.saturating_add(line.quantity);
-            return;
+        match self.lines.iter_mut().find(is_same) {
+            Some((_, same)) => same.quantity = same.quantity.saturating_add(line.quantity),
+            None => self.lines.push((position, line)),
         }
-        let CheckoutLine { product_id, variant_id, quantity, .. } = *line;
-        self.lines.push(OrderPartLine { product_id, variant_id, quantity, position });
     }
 
     fn to_new_order(&self, checkout: &Checkout, with_code: bool) -> NewOrder {
-        let line = |line: &OrderPartLine| NewLine {
-            product_id: line.product_id,
-            variant_id: line.variant_id,
-            quantity: line.quantity,
-        };
         NewOrder {
             team_id: None,
             buyer: Some(self.buyer.clone()),
-            lines: self.lines.iter().map(line).collect(),
+            lines: self.lines.iter().map(|(_, line)| *line).collect(),
             currency: None,
             discount_code: checkout.discount_code.clone().filter(|_| with_code),
             note: checkout.note.clone(),
@@ -86,11 +64,11 @@ impl OrderPart {
                 (Some("buyer"), _) => Some(0),
                 _ => None,
             };
-            let Some(line) = line.and_then(|line: usize| self.lines.get(line)) else {
+            let Some((position, _)) = line.and_then(|line: usize| self.lines.get(line)) else {
                 return fault;
             };
             let rest = segments.next().unwrap_or("buyer");
-            Fault { pointer: format!("/lines/{}/{rest}", line.position), ..fault }
+            Fault { pointer: format!("/lines/{position}/{rest}"), ..fault }
         })
     }
 }
@@ -98,30 +76,25 @@ impl OrderPart {
 /// Splits a checkout into orders. The club's products join an order from a team if the buyer has one.
 fn split(db: &Reader<'_>, checkout: &Checkout) -> Result<Vec<OrderPart>> {
     let products =
-        product::load_all(db, checkout.lines.iter().map(|line| line.product_id).collect())?;
+        product::load_all(db, checkout.lines.iter().map(|(_, line)| line.product_id).collect())?;
     let mut parts: Vec<OrderPart> = Vec::new();
-    let is_team_line = |line: &CheckoutLine| {
-        products.get(&line.product_id).is_some_and(|(product, _)| product.team_id.is_some())
-    };
-    let lines = || checkout.lines.iter().enumerate();
-    let team_lines = lines().filter(|(_, line)| is_team_line(line));
-    let club_lines = lines().filter(|(_, line)| !is_team_line(line));
-    for (position, line) in team_lines.chain(club_lines) {
-        let product = products.get(&line.product_id).map(|(product, _)| product);
-        let (team, currency) =
-            (product.and_then(|product| product.team_id), product.map(|product| product.currency));
+    let team_of = |line: &NewLine| products.get(&line.product_id)?.record.team_id;
+    let mut lines: Vec<_> = checkout.lines.iter().enumerate().collect();
+    lines.sort_by_key(|(_, (_, line))| team_of(line).is_none());
+    for (position, (buyer, line)) in lines {
+        let team = team_of(line);
+        let currency = products.get(&line.product_id).map(|product| product.record.currency);
         let accepts_line = |part: &&mut OrderPart| {
-            part.buyer == line.buyer
+            part.buyer == *buyer
                 && part.currency == currency
                 && (team.is_none() || part.team == team)
         };
         if let Some(part) = parts.iter_mut().find(accepts_line) {
-            part.add(position, line);
-            continue;
+            part.add(position, *line);
+        } else {
+            let lines = vec![(position, *line)];
+            parts.push(OrderPart { buyer: buyer.clone(), team, currency, lines });
         }
-        let mut part = OrderPart { buyer: line.buyer.clone(), team, currency, lines: Vec::new() };
-        part.add(position, line);
-        parts.push(part);
     }
     Ok(parts)
 }

@@ -83,9 +83,7 @@ fn advance_order(tx: &Tx<'_>, order: Order, index: usize) -> Result<()> {
         return Ok(());
     }
     let method = if index.is_multiple_of(2) { Method::BankTransfer } else { Method::Cash };
-    let paid =
-        PaymentDetails { amount: None, method, reference: None, paid_at: None, provider_id: None };
-    settle::pay_by_id(tx, id, paid)?;
+    settle::pay_by_id(tx, id, PaymentDetails::in_full(method))?;
     if index > 2 {
         fulfillment::fulfill(tx, ALL_TEAMS, id, expected, FulfillRequest { lines: None })?;
     }

@@ -244,92 +244,65 @@ fn update(
     Ok(after)
 }
 
-/// The fields whose combination must make sense.
-struct Terms<'a> {
-    code: &'a str,
-    amount: Option<i64>,
-    percent_bps: Option<i64>,
-    currency: Option<Currency>,
-    min_subtotal: Option<i64>,
-    valid_from: Option<Timestamp>,
-    valid_until: Option<Timestamp>,
-}
-
-impl Terms<'_> {
-    fn check(&self, violations: &mut Violations) {
-        if self.code.contains(char::is_whitespace) {
-            violations.invalid("/code", "has_spaces", "A code must not contain spaces.");
-        }
-        if self.amount.is_some() && self.percent_bps.is_some() {
-            let detail = "Send either `amount` or `percent_bps`, not both.";
-            violations.invalid("/percent_bps", "mutually_exclusive", detail);
-        }
-        let needs_currency = self.amount.is_some() || self.min_subtotal.is_some();
-        if needs_currency && self.currency.is_none() {
-            let detail = "`currency` is required with `amount` or `min_subtotal`.";
-            violations.invalid("/currency", "required", detail);
-        }
-        let window = self.valid_from.zip(self.valid_until);
-        if window.is_some_and(|(from, until)| until <= from) {
-            let detail = "The validity period must end after it starts.";
-            violations.invalid("/valid_until", "too_early", detail);
-        }
+/// Checks the fields whose combination must make sense: the code, `amount` and `percent_bps`, the currency, and the
+/// start and end of the validity period.
+fn check_terms(
+    code: &str,
+    (amount, percent_bps): (Option<i64>, Option<i64>),
+    lacks_currency: bool,
+    (from, until): (Option<Timestamp>, Option<Timestamp>),
+) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    if code.contains(char::is_whitespace) {
+        faults.push(Fault::new("/code", "has_spaces", "A code must not contain spaces."));
     }
+    if amount.is_some() && percent_bps.is_some() {
+        let detail = "Send either `amount` or `percent_bps`, not both.";
+        faults.push(Fault::new("/percent_bps", "mutually_exclusive", detail));
+    }
+    if lacks_currency {
+        let detail = "`currency` is required with `amount` or `min_subtotal`.";
+        faults.push(Fault::new("/currency", "required", detail));
+    }
+    if from.zip(until).is_some_and(|(from, until)| until <= from) {
+        let detail = "The validity period must end after it starts.";
+        faults.push(Fault::new("/valid_until", "too_early", detail));
+    }
+    faults
 }
 
 impl DiscountChange {
     /// The faults that the fields alone show, whatever the discount was before.
     pub fn faults(&self) -> Vec<Fault> {
-        let mut violations = Violations::default();
-        let terms = Terms {
-            code: self.code.as_deref().unwrap_or_default(),
-            amount: self.amount.clone().apply(None),
-            percent_bps: self.percent_bps.clone().apply(None),
-            currency: None,
-            min_subtotal: None,
-            valid_from: self.valid_from.clone().apply(None),
-            valid_until: self.valid_until.clone().apply(None),
-        };
-        terms.check(&mut violations);
-        let mut faults = violations.finish().err().map(|error| error.faults).unwrap_or_default();
+        let amounts = (self.amount.clone().apply(None), self.percent_bps.clone().apply(None));
+        let period = (self.valid_from.clone().apply(None), self.valid_until.clone().apply(None));
         // The currency may be set already.
-        faults.retain(|fault| fault.pointer != "/currency");
-        faults
+        check_terms(self.code.as_deref().unwrap_or_default(), amounts, false, period)
     }
 }
 
 impl NewDiscount {
     /// The faults that the fields alone show.
     pub fn faults(&self) -> Vec<Fault> {
-        let mut violations = Violations::default();
-        let terms = Terms {
-            code: &self.code,
-            amount: self.amount,
-            percent_bps: self.percent_bps,
-            currency: self.currency,
-            min_subtotal: self.min_subtotal,
-            valid_from: self.valid_from,
-            valid_until: self.valid_until,
-        };
-        terms.check(&mut violations);
-        violations.finish().err().map(|error| error.faults).unwrap_or_default()
+        let lacks_currency = self.amount.or(self.min_subtotal).is_some() && self.currency.is_none();
+        let period = (self.valid_from, self.valid_until);
+        check_terms(&self.code, (self.amount, self.percent_bps), lacks_currency, period)
     }
 }
 
 /// Checks the rules that span several fields.
 fn validate(tx: &Tx<'_>, discount: &Discount) -> Result<()> {
+    let Discount { amount, percent_bps, currency, min_subtotal, .. } = *discount;
+    let lacks_currency = amount.or(min_subtotal).is_some() && currency.is_none();
+    let period = (discount.valid_from, discount.valid_until);
     let mut violations = Violations::default();
-    let terms = Terms {
-        code: &discount.code,
-        amount: discount.amount,
-        percent_bps: discount.percent_bps,
-        currency: discount.currency,
-        min_subtotal: discount.min_subtotal,
-        valid_from: discount.valid_from,
-        valid_until: discount.valid_until,
-    };
-    terms.check(&mut violations);
-    if discount.amount.is_none() && discount.percent_bps.is_none() {
+    violations.invalid_fields(check_terms(
+        &discount.code,
+        (amount, percent_bps),
+        lacks_currency,
+        period,
+    ));
+    if amount.is_none() && percent_bps.is_none() {
         violations.invalid("/amount", "required", "Send either `amount` or `percent_bps`.");
     }
     if discount.max_uses.is_some_and(|max| max < discount.use_count) {

@@ -5,7 +5,6 @@ use macros::input;
 
 use crate::money::ledger::EntryContext;
 use crate::prelude::*;
-use crate::signals::Subject;
 
 string_enum! {
     /// The status of an order.
@@ -247,25 +246,7 @@ impl Line {
     }
 }
 
-impl Subject for Order {
-    fn subject(&self) -> String {
-        self.record.id.to_string()
-    }
-}
-
-impl Versioned for Order {
-    fn version(&self) -> i64 {
-        self.record.version
-    }
-}
-
-impl Paged for Order {
-    type SortKey = OrderId;
-
-    fn sort_key(&self) -> OrderId {
-        self.record.id
-    }
-}
+impl_resource!(Order by OrderId in record: Subject Versioned Paged);
 
 /// An order that the caller may see: from a team they manage, or from their own family.
 pub fn find(db: &Reader<'_>, access: &TeamAccess, id: OrderId) -> Result<Order> {

@@ -10,8 +10,8 @@ use super::buyer::{self, NewBuyer, ResolvedBuyer, TeamMemberships};
 use super::code_use::{self, CODE_USED_UP, PendingUsage};
 use super::discount::{self, Discount};
 use super::order::{Line, Order, OrderRecord, Status};
-use super::price::{self, Item, OrderPrice};
-use super::product::{self, AvailableTo, ProductRecord as Product};
+use super::price::{self, Item, LinePrice, OrderPrice};
+use super::product::{self, AvailableTo, Product, ProductRecord};
 use super::stock;
 use super::variant::Variant;
 use crate::error::UniqueViolationExt;
@@ -21,11 +21,10 @@ use crate::teams::team;
 
 /// Maximum number of lines in an order.
 pub const MAX_LINES: usize = 100;
-/// Maximum quantity of one line.
-pub const MAX_QUANTITY: i64 = 1000;
 
 /// A line of a new order.
 #[input(as = OrderLineInput)]
+#[derive(Clone, Copy)]
 pub struct NewLine {
     /// Product to order.
     pub product_id: ProductId,
@@ -67,12 +66,12 @@ pub struct NewOrder {
 /// A line with its product and variant looked up.
 struct ResolvedLine<'a> {
     position: usize,
-    product: &'a Product,
+    product: &'a ProductRecord,
     variant: Option<&'a Variant>,
     quantity: i64,
 }
 
-type ProductMap = BTreeMap<ProductId, (Product, Vec<Variant>)>;
+type ProductMap = BTreeMap<ProductId, Product>;
 
 /// Places an order. A free order is paid immediately.
 pub fn place(tx: &Tx<'_>, access: &TeamAccess, mut new: NewOrder) -> Result<Order> {
@@ -81,9 +80,7 @@ pub fn place(tx: &Tx<'_>, access: &TeamAccess, mut new: NewOrder) -> Result<Orde
     let products = product::load_all(tx, new.lines.iter().map(|line| line.product_id).collect())?;
     let draft = draft(tx, access, &products, &mut new, &PendingUsage::default())?;
     reserve(tx, &draft.lines, draft.code.as_ref())?;
-    let details =
-        OrderDetails { note: new.note, external_id: new.external_id, metadata: new.metadata };
-    insert_order(tx, draft, details)
+    insert_order(tx, draft, new)
 }
 
 /// A preview of an order with its price.
@@ -95,17 +92,8 @@ pub struct Quote {
     pub code: Option<String>,
     pub currency: Currency,
     pub price: OrderPrice,
-    /// Name, price and quantity of each line.
-    pub lines: Vec<QuotedLine>,
-}
-
-/// A line of an order preview.
-#[derive(Debug)]
-pub struct QuotedLine {
-    pub name: String,
-    pub variant_name: Option<String>,
-    pub unit_price: i64,
-    pub quantity: i64,
+    /// The lines. They have no ids yet.
+    pub lines: Vec<Line>,
 }
 
 /// Prices an order as if it were placed after the earlier orders of a checkout, and adds its usage to `pending`.
@@ -132,15 +120,11 @@ pub fn quote(
     if draft.code.is_some() {
         pending.add_code_use(&draft.buyer);
     }
-    let lines = draft.lines.iter().map(|line| QuotedLine {
-        name: line.product.name.clone(),
-        variant_name: line.variant.map(|variant| variant.name.clone()),
-        unit_price: line.unit_price(),
-        quantity: line.quantity,
-    });
+    let lines = draft.lines.iter().zip(&draft.price.lines);
+    let ids = (LineId::MIN, OrderId::MIN);
     Ok(Quote {
         team: draft.team,
-        lines: lines.collect(),
+        lines: lines.map(|(line, price)| line.record(db, ids, price)).collect(),
         buyer: draft.buyer.name,
         code: draft.code.map(|code| code.code),
         currency: draft.currency,
@@ -210,13 +194,6 @@ struct Draft<'a> {
     lines: Vec<ResolvedLine<'a>>,
 }
 
-/// Fields that are stored as sent.
-struct OrderDetails {
-    note: Option<String>,
-    external_id: Option<String>,
-    metadata: Metadata,
-}
-
 impl ResolvedLine<'_> {
     fn item(&self, code: Option<&Discount>) -> Item {
         Item {
@@ -225,6 +202,32 @@ impl ResolvedLine<'_> {
             tax_rate_bps: self.product.tax_rate_bps,
             tax_included: self.product.tax_included,
             discountable: code.is_some_and(|code| code.applies_to(self.product.team_id)),
+        }
+    }
+
+    /// The line as it is stored.
+    fn record(&self, db: &Reader<'_>, ids: (LineId, OrderId), price: &LinePrice) -> Line {
+        Line {
+            id: ids.0,
+            account_id: db.account(),
+            order_id: ids.1,
+            position: i64::try_from(self.position).unwrap_or(i64::MAX),
+            product_id: self.product.id,
+            variant_id: self.variant.map(|variant| variant.id),
+            name: self.product.name.clone(),
+            variant_name: self.variant.map(|variant| variant.name.clone()),
+            unit_price: self.unit_price(),
+            quantity: self.quantity,
+            discount: price.discount,
+            tax: price.tax,
+            tax_rate_bps: self.product.tax_rate_bps,
+            tax_included: self.product.tax_included,
+            total: price.total,
+            fulfilled: 0,
+            returned: 0,
+            restocked: 0,
+            from_stock: stock::available(self.product, self.variant).is_some(),
+            refunded: 0,
         }
     }
 
@@ -263,9 +266,9 @@ fn resolve_lines<'a>(
     let mut currency = new.currency;
     for (position, line) in new.lines.iter().enumerate() {
         let pointer = |field: &str| format!("/lines/{position}/{field}");
-        let found =
-            products.get(&line.product_id).filter(|(product, _)| is_visible(access, product));
-        let Some((product, variants)) = found else {
+        let found = products.get(&line.product_id);
+        let visible = found.filter(|product| is_visible(access, &product.record));
+        let Some(Product { record: product, variants }) = visible else {
             violations.not_found(pointer("product_id"));
             continue;
         };
@@ -307,7 +310,7 @@ fn resolve_lines<'a>(
 }
 
 /// Products of the club are visible to everybody.
-fn is_visible(access: &TeamAccess, product: &Product) -> bool {
+fn is_visible(access: &TeamAccess, product: &ProductRecord) -> bool {
     product.team_id.is_none_or(|team| access.check(team).is_ok())
 }
 
@@ -376,8 +379,8 @@ fn reserve(tx: &Tx<'_>, lines: &[ResolvedLine<'_>], code: Option<&Discount>) -> 
     violations.finish()
 }
 
-/// Inserts the order and publishes `order.placed`.
-fn insert_order(tx: &Tx<'_>, draft: Draft<'_>, details: OrderDetails) -> Result<Order> {
+/// Inserts the order and publishes `order.placed`. Note, external id and metadata are stored as sent.
+fn insert_order(tx: &Tx<'_>, draft: Draft<'_>, new: NewOrder) -> Result<Order> {
     let Draft { team, buyer, code, currency, price, lines: resolved } = draft;
     let (number, ttl_minutes) = settings::next_order(tx)?;
     let free = price.total == 0;
@@ -393,7 +396,7 @@ fn insert_order(tx: &Tx<'_>, draft: Draft<'_>, details: OrderDetails) -> Result<
         buyer_email: buyer.email,
         discount_id: code.as_ref().map(|code| code.id),
         discount_code: code.map(|code| code.code),
-        note: details.note,
+        note: new.note,
         currency,
         subtotal: price.subtotal,
         discount: price.discount,
@@ -407,8 +410,8 @@ fn insert_order(tx: &Tx<'_>, draft: Draft<'_>, details: OrderDetails) -> Result<
         fulfilled_at: None,
         cancelled_at: None,
         cancel_reason: None,
-        external_id: details.external_id,
-        metadata: details.metadata,
+        external_id: new.external_id,
+        metadata: new.metadata,
         created_at: tx.now(),
         updated_at: tx.now(),
         version: 1,
@@ -443,32 +446,10 @@ fn insert_lines(
     resolved: &[ResolvedLine<'_>],
     price: &OrderPrice,
 ) -> Result<Vec<Line>> {
-    let mut lines = Vec::with_capacity(resolved.len());
-    for ((position, line), line_price) in (0i64..).zip(resolved).zip(&price.lines) {
-        let record = Line {
-            id: tx.new_id(),
-            account_id: order.account_id,
-            order_id: order.id,
-            position,
-            product_id: line.product.id,
-            variant_id: line.variant.map(|variant| variant.id),
-            name: line.product.name.clone(),
-            variant_name: line.variant.map(|variant| variant.name.clone()),
-            unit_price: line.unit_price(),
-            quantity: line.quantity,
-            discount: line_price.discount,
-            tax: line_price.tax,
-            tax_rate_bps: line.product.tax_rate_bps,
-            tax_included: line.product.tax_included,
-            total: line_price.total,
-            fulfilled: 0,
-            returned: 0,
-            restocked: 0,
-            from_stock: stock::available(line.product, line.variant).is_some(),
-            refunded: 0,
-        };
+    let lines = resolved.iter().zip(&price.lines).map(|(line, price)| {
+        let record = line.record(tx, (tx.new_id(), order.id), price);
         tx.execute_deferred(Line::INSERT, &record.bind())?;
-        lines.push(record);
-    }
-    Ok(lines)
+        Ok(record)
+    });
+    lines.collect()
 }

@@ -10,7 +10,6 @@ use super::variant::{self, NewVariant, Variant};
 use crate::error::UniqueViolationExt;
 use crate::money::settings;
 use crate::prelude::*;
-use crate::signals::Subject;
 use crate::teams::team;
 
 /// The error for a product with its own stock and with variants.
@@ -19,7 +18,7 @@ pub const WITH_VARIANTS: &str = mark!(
 );
 
 string_enum! {
-    /// The status of a product.
+    /// The status of a product or a variant.
     pub enum Status as ProductStatus {
         Active = "active",
         /// No longer sold; existing orders still refer to it.
@@ -146,25 +145,7 @@ pub struct Product {
     pub variants: Vec<Variant>,
 }
 
-impl Subject for Product {
-    fn subject(&self) -> String {
-        self.record.id.to_string()
-    }
-}
-
-impl Versioned for Product {
-    fn version(&self) -> i64 {
-        self.record.version
-    }
-}
-
-impl Paged for Product {
-    type SortKey = ProductId;
-
-    fn sort_key(&self) -> ProductId {
-        self.record.id
-    }
-}
+impl_resource!(Product by ProductId in record: Subject Versioned Paged);
 
 impl ProductRecord {
     /// Whether the product is on sale at a point in time.
@@ -199,42 +180,33 @@ pub fn create(tx: &Tx<'_>, access: &TeamAccess, mut new: NewProduct) -> Result<P
 
 /// A product that the caller may see: from their teams or from the club.
 pub fn find(db: &Reader<'_>, access: &TeamAccess, id: ProductId) -> Result<Product> {
-    let record: ProductRecord = db.one(
-        sql!(ProductRecord::SELECT, " where account_id = :account and id = :id"),
-        bind! { id },
-    )?;
-    if let Some(team) = record.team_id {
+    let product = load_all(db, vec![id])?.remove(&id).ok_or_else(Error::not_found)?;
+    if let Some(team) = product.record.team_id {
         access.check(team)?;
     }
-    let variants = variant::find_by_products(db, vec![id])?;
-    Ok(Product { record, variants })
+    Ok(product)
 }
 
 /// These products with their variants, without checking access.
 pub(super) fn load_all(
     db: &Reader<'_>,
     ids: Vec<ProductId>,
-) -> Result<BTreeMap<ProductId, (ProductRecord, Vec<Variant>)>> {
-    let records: Vec<ProductRecord> = db.all(
-        sql!(ProductRecord::SELECT, " where account_id = :account and id in (:ids)"),
-        bind! { ids },
-    )?;
+) -> Result<BTreeMap<ProductId, Product>> {
+    let text = sql!(ProductRecord::SELECT, " where account_id = :account and id in (:ids)");
+    let products = with_variants(db, db.all(text, bind! { ids })?)?.into_iter();
+    Ok(products.map(|product| (product.record.id, product)).collect())
+}
+
+/// Adds the variants to these products.
+pub(super) fn with_variants(db: &Reader<'_>, records: Vec<ProductRecord>) -> Result<Vec<Product>> {
     // A product with its own stock has no variants, so this often saves a query.
-    let may_have_variants: Vec<_> =
-        records.iter().filter(|record| record.stock.is_none()).map(|record| record.id).collect();
-    let mut found: BTreeMap<_, _> =
-        records.into_iter().map(|record| (record.id, (record, Vec::new()))).collect();
-    let variants = if may_have_variants.is_empty() {
-        Vec::new()
-    } else {
-        variant::find_by_products(db, may_have_variants)?
+    let without_stock = records.iter().filter(|record| record.stock.is_none());
+    let variants = variant::find_by_products(db, without_stock.map(|record| record.id).collect())?;
+    let with_variants = |record: ProductRecord| {
+        let own = variants.iter().filter(|variant| variant.product_id == record.id);
+        Product { variants: own.cloned().collect(), record }
     };
-    for variant in variants {
-        if let Some((_, variants)) = found.get_mut(&variant.product_id) {
-            variants.push(variant);
-        }
-    }
-    Ok(found)
+    Ok(records.into_iter().map(with_variants).collect())
 }
 
 /// Changes a product. If nothing changes, the version stays the same and no notification is published.

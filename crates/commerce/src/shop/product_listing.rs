@@ -3,8 +3,7 @@
 use kit::text;
 use macros::query;
 
-use super::product::{Product, ProductRecord, Status};
-use super::variant;
+use super::product::{self, Product, ProductRecord, Status};
 use crate::paging::page_sql;
 use crate::prelude::*;
 
@@ -47,13 +46,7 @@ pub fn list(
     let text = page_sql!(page, ProductRecord::SELECT, FILTER);
     let params = bind! { after, limit, team_id, several_teams, team_ids, status, on_sale,
     external_id, updated_since, pattern, narrowed, teams };
-    let records: Vec<ProductRecord> = db.all(text, params)?;
-    let variants = variant::find_by_products(db, records.iter().map(|record| record.id).collect())?;
-    let with_variants = |record: ProductRecord| {
-        let own = variants.iter().filter(|variant| variant.product_id == record.id);
-        Product { variants: own.cloned().collect(), record }
-    };
-    Ok(records.into_iter().map(with_variants).collect())
+    product::with_variants(db, db.all(text, params)?)
 }
 
 const FILTER: &str = "

@@ -2,7 +2,7 @@
 
 use super::order::{self, Order, OrderRecord, Status};
 use crate::money::ledger::{self, Book, Movement};
-use crate::money::payment::{self, Method, NewPayment, PaymentDetails};
+use crate::money::payment::{self, Method, PaymentDetails};
 use crate::prelude::*;
 
 /// Records the payment of an order.
@@ -33,20 +33,9 @@ pub fn pay(tx: &Tx<'_>, before: Order, paid: PaymentDetails) -> Result<Order> {
         return Err(Error::invalid(faults));
     }
     let context = before.ledger_context();
-    let payment = payment::create(
-        tx,
-        NewPayment {
-            context: context.clone(),
-            amount: due,
-            overpaid: 0,
-            method: paid.method,
-            reference: paid.reference,
-            paid_at: paid.paid_at,
-            provider_id: paid.provider_id,
-        },
-    )?;
-    let tax = before.record.tax;
-    let books = [(Book::for_method(paid.method), due), (Book::Sales, tax - due), (Book::Tax, -tax)];
+    let (book, tax) = (Book::for_method(paid.method), before.record.tax);
+    let payment = payment::create(tx, &context, due, 0, paid)?;
+    let books = [(book, due), (Book::Sales, tax - due), (Book::Tax, -tax)];
     ledger::post(tx, Movement::Payment, &context, Some(payment.id.to_string()), &books)?;
     let record = OrderRecord {
         paid: due,

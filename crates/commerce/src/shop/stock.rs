@@ -18,28 +18,16 @@ pub fn decrement(
     count: i64,
 ) -> Result<bool> {
     match available(product, variant) {
-        None => return Ok(true),
-        Some(left) if left < count => return Ok(false),
-        Some(_) => {}
+        None => Ok(true),
+        Some(left) if left < count => Ok(false),
+        Some(_) => {
+            let variant = variant.map(|variant| variant.id);
+            restore(tx, product.id, variant, -count).map(|()| true)
+        }
     }
-    let Some(variant) = variant else {
-        tx.execute_deferred(
-            "update product set stock = stock - :count, updated_at = :now, version = version + 1
-             where account_id = :account and id = :id",
-            bind! { id: product.id, count },
-        )?;
-        return Ok(true);
-    };
-    tx.execute_deferred(
-        "update variant set stock = stock - :count
-         where account_id = :account and id = :id",
-        bind! { id: variant.id, count },
-    )?;
-    bump_version(tx, product.id)?;
-    Ok(true)
 }
 
-/// Returns units to the stock. Does nothing if the stock is no longer tracked.
+/// Returns units to the stock; a negative number removes them. Does nothing if the stock is no longer tracked.
 pub fn restore(
     tx: &Tx<'_>,
     product: ProductId,
@@ -58,11 +46,7 @@ pub fn restore(
          where account_id = :account and id = :variant and stock is not null",
         bind! { variant, count },
     )?;
-    bump_version(tx, product)
-}
-
-/// Bumps the product's version: the product shows the stock of its variants.
-fn bump_version(tx: &Tx<'_>, product: ProductId) -> Result<()> {
+    // The product shows the stock of its variants.
     Ok(tx.execute_deferred(
         "update product set updated_at = :now, version = version + 1
          where account_id = :account and id = :product",

@@ -2,23 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use kit::{string_enum, text};
+use kit::text;
 use macros::input;
 
+use super::product::Status;
 use crate::prelude::*;
 
 /// Maximum number of variants of a product.
 pub const MAX_VARIANTS: usize = 100;
-
-string_enum! {
-    /// The status of a variant.
-    pub enum Status as VariantStatus {
-        Active = "active",
-        /// No longer offered; existing orders still refer to it.
-        Archived = "archived",
-    }
-}
-enum_column!(Status);
 
 record! {
     /// A variant of a product, such as a size or color.

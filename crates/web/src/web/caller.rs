@@ -257,6 +257,20 @@ impl<N: Permission> Caller<N> {
         self.change_with_status(StatusCode::OK, body, work).await
     }
 
+    /// Changes the object with this id, which must match `If-Match`, as far as the caller has access to it.
+    pub async fn change_by_id<I, B: Send + 'static, T: Serialize + Versioned + Send + 'static>(
+        self,
+        id: I,
+        body: Body<B>,
+        work: impl FnOnce(&Tx<'_>, &TeamAccess, I, &IfMatch, B) -> Result<T> + Send + 'static,
+    ) -> Result<Response>
+    where
+        I: Send + 'static,
+    {
+        let access = self.team_access();
+        self.change(body, move |tx, value, expected| work(tx, &access, id, expected, value)).await
+    }
+
     async fn change_with_status<B: Send + 'static, T: Serialize + Versioned + Send + 'static>(
         self,
         status: StatusCode,

@@ -7,8 +7,10 @@ use kit::secret::{hex, sha256};
 
 use super::form::{CSRF, Form};
 use super::idempotency::{self, IdempotencyKey, StoredResponse};
+use crate::accounts::permissions::Permission;
 use crate::prelude::*;
 use crate::web::app::App;
+use crate::web::visitor::Visitor;
 
 /// The length of a nonce, in hexadecimal digits.
 const NONCE_LENGTH: usize = 32;
@@ -57,6 +59,20 @@ pub enum Submission<T> {
     Accepted(T),
     /// The form was submitted before. This is the id of the object that was created then.
     Duplicate(String),
+}
+
+impl<N: Permission> Visitor<N> {
+    /// Runs the action of a form in the current club, once, even if the form is sent several times. `work` returns the
+    /// id of what it created or changed.
+    pub async fn write_once<T: ToString + Send + 'static>(
+        &self,
+        nonce: Nonce,
+        work: impl FnOnce(&Tx<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<Submission<T>> {
+        let ttl = self.app().config.idempotency_ttl;
+        let work = move |tx: &Tx<'_>| work(tx).map(|id| (id.to_string(), id));
+        self.write(move |tx| submit_once(tx, &nonce, ttl, work)).await
+    }
 }
 
 /// Runs `work` unless the same form was submitted before. `work` returns the id of what it created and its result. A

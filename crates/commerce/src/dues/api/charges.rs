@@ -87,12 +87,7 @@ async fn change(
     id: DueId,
     body: Body<DueChange>,
 ) -> Result<Response> {
-    let access = caller.team_access();
-    caller
-        .change(body, move |tx, change, expected| {
-            changing::change(tx, &access, id, expected, change)
-        })
-        .await
+    caller.change_by_id(id, body, changing::change).await
 }
 
 /// Waive the open balance of a due
@@ -106,12 +101,7 @@ async fn waive(
     id: DueId,
     body: Body<WaiveRequest>,
 ) -> Result<Response> {
-    let access = caller.team_access();
-    caller
-        .change(body, move |tx, waiver, expected| {
-            changing::waive(tx, &access, id, expected, waiver)
-        })
-        .await
+    caller.change_by_id(id, body, changing::waive).await
 }
 
 /// Send a reminder for a due

@@ -78,8 +78,5 @@ async fn refund(
     at: (DueId, PaymentId),
     body: OptionalBody<NewDueRefund>,
 ) -> Result<Response> {
-    let access = caller.team_access();
-    caller
-        .change(body, move |tx, new, expected| paying::refund(tx, &access, at, expected, new))
-        .await
+    caller.change_by_id(at, body, paying::refund).await
 }

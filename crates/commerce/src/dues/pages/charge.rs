@@ -1,21 +1,24 @@
 //! Charging a team: the form, a preview, and the submission, which is carried out only once.
 
+use std::borrow::Borrow;
+
 use kit::secret::{hex, sha256};
 
 use super::charge_form;
 use super::form_fields;
 use super::formatting::{self, DisplayNames};
-use super::list::{self, charge_list_path};
+use super::list::charge_list_path;
 use super::{Treasurer, TreasurerForm, is_form_error, render};
 use crate::dues::charging::{self, NewCharge, Preview};
 use crate::dues::due::DueWithPlan;
+use crate::money::pages::teams;
 use crate::money::settings;
 use crate::prelude::*;
 use crate::roster::member::{self, Member, MemberFilter};
 use crate::roster::membership::MemberStatus;
-use crate::teams::team::{self, Status, TeamFilter};
+use crate::teams::team;
 use crate::web::form::FilledForm;
-use crate::web::form_dedup::{Submission, submit_once};
+use crate::web::form_dedup::Submission;
 use crate::web::prelude::*;
 
 /// Maximum number of members in the form.
@@ -36,17 +39,6 @@ struct ChargePage {
     form: FilledForm,
 }
 
-/// A row of the preview: one member who would be charged.
-struct Line {
-    person: String,
-    payer: String,
-    amount: String,
-    discount: String,
-    net: String,
-    parts: Vec<(kit::Day, String)>,
-    credit: String,
-}
-
 #[derive(Template)]
 #[template(path = "dues/preview.html")]
 struct PreviewPage {
@@ -54,9 +46,10 @@ struct PreviewPage {
     team: String,
     title: String,
     category: &'static str,
-    lines: Vec<Line>,
-    sum: String,
-    credit: Option<String>,
+    /// The dues of the members, with their names and currency.
+    dues: Vec<Preview>,
+    names: DisplayNames,
+    currency: Currency,
     /// Whether a new due would be overdue at once.
     overdue: bool,
     late_fee: Option<String>,
@@ -66,19 +59,36 @@ struct PreviewPage {
     hidden_fields: Vec<(String, String)>,
 }
 
+impl PreviewPage {
+    fn person(&self, id: &PersonId) -> String {
+        self.names.person(*id)
+    }
+
+    fn money(&self, minor: impl Borrow<i64>) -> String {
+        formatting::money(minor, self.currency)
+    }
+
+    fn money_or_dash(&self, minor: impl Borrow<i64>) -> String {
+        if *minor.borrow() == 0 { "–".to_owned() } else { self.money(minor) }
+    }
+
+    fn sum(&self) -> i64 {
+        self.dues.iter().map(|preview| preview.record.due.net()).sum()
+    }
+
+    fn credit(&self) -> i64 {
+        self.dues.iter().map(|preview| preview.credit).sum()
+    }
+}
+
 /// Error if the dues have changed since the preview.
 const PREVIEW_OUTDATED: &str = mark!(
     "Something has changed since the preview. Check the fields, then preview the charge again."
 );
 
-/// The teams that can be charged.
-fn active_teams(db: &Reader<'_>) -> Result<Vec<(TeamId, String)>> {
-    list::teams(db, &TeamFilter { status: Some(Status::Active), ..TeamFilter::default() })
-}
-
-pub(super) async fn new(visitor: Treasurer) -> PageResult<Response> {
+pub(super) async fn new(visitor: Treasurer) -> PageResult {
     let form = visitor.guest.query()?;
-    let load = |db: &Reader<'_>| Ok((active_teams(db)?, settings::load(db)?.currency));
+    let load = |db: &Reader<'_>| Ok((teams::active(db)?, settings::load(db)?.currency));
     let (teams, currency) = visitor.read(load).await?;
     let only = <[_; 1]>::try_from(teams.clone()).ok().map(|[(id, _)]| id);
     let selected = form.optional("team").and_then(|id| id.parse().ok());
@@ -90,7 +100,7 @@ pub(super) async fn new(visitor: Treasurer) -> PageResult<Response> {
     render(StatusCode::OK, &TeamPage { frame, teams })
 }
 
-async fn show_form(visitor: &Treasurer, team: TeamId, form: FilledForm) -> PageResult<Response> {
+async fn show_form(visitor: &Treasurer, team: TeamId, form: FilledForm) -> PageResult {
     let load = move |db: &Reader<'_>| {
         let filter = MemberFilter {
             excluded_status: Some(MemberStatus::Removed),
@@ -119,7 +129,7 @@ fn choice(member: Member) -> (MemberId, String, &'static str) {
 }
 
 /// Shows the preview, charges, or returns to the form, depending on the button that was pressed.
-pub(super) async fn submit(TreasurerForm { visitor, form }: TreasurerForm) -> PageResult<Response> {
+pub(super) async fn submit(TreasurerForm { visitor, form }: TreasurerForm) -> PageResult {
     let team: TeamId = form.text("team").parse().map_err(|_| Error::not_found())?;
     let mut filled = charge_form::submitted(&form);
     if form.text("step") == "change" {
@@ -152,25 +162,21 @@ async fn preview(visitor: &Treasurer, input: &FilledForm, new: NewCharge) -> Res
         Ok((dues, names, overdue))
     };
     let (dues, names, overdue) = visitor.write(load).await?;
-    let currency = dues.first().map(|preview| preview.record.due.currency);
-    let currency = currency.ok_or_else(|| Error::internal("a charge without members"))?;
-    let sum = |of: fn(&Preview) -> i64| dues.iter().map(of).sum::<i64>();
-    let credit = sum(|preview| preview.credit);
+    let first = dues.first().map(|preview| &preview.record.due);
+    let first = first.ok_or_else(|| Error::internal("a charge without members"))?;
     let page = PreviewPage {
         frame: visitor.frame(t!("Review charge"), Section::Dues),
-        team: dues
-            .first()
-            .map_or_else(String::new, |preview| names.team(preview.record.due.team_id)),
+        team: names.team(first.team_id),
         title: input.text("title").to_owned(),
         category,
-        lines: dues.iter().map(|preview| line(preview, &names)).collect(),
-        sum: formatting::money(sum(|preview| preview.record.due.net()), currency),
-        credit: (credit > 0).then(|| formatting::money(credit, currency)),
+        currency: first.currency,
         overdue,
         late_fee,
         nonce: new_nonce(visitor.app()),
         digest: digest(&dues),
         hidden_fields: input.pairs(),
+        dues,
+        names,
     };
     crate::web::page::html(StatusCode::OK, &page)
 }
@@ -187,42 +193,22 @@ fn digest(dues: &[Preview]) -> String {
     hex(&sha256(format!("{content:?}").as_bytes()))
 }
 
-fn line(Preview { record, credit }: &Preview, names: &DisplayNames) -> Line {
-    let due = &record.due;
-    let money = |minor| formatting::money(minor, due.currency);
-    let or_dash = |minor| if minor == 0 { "–".to_owned() } else { money(minor) };
-    Line {
-        person: names.person(due.person_id),
-        payer: names.person(due.payer_id),
-        amount: money(due.amount),
-        discount: or_dash(due.discount),
-        net: money(due.net()),
-        parts: record.plan.iter().map(|part| (part.due_on, money(part.amount))).collect(),
-        credit: or_dash(*credit),
-    }
-}
-
 fn late_fee_in_words(new: &NewCharge) -> Option<String> {
     formatting::late_fee(&new.late_fee?, new.currency?)
 }
 
 async fn charge(visitor: &Treasurer, form: &Form, new: NewCharge) -> Result<Response> {
-    let (nonce, ttl) = (parse_nonce(form)?, visitor.app().config.idempotency_ttl);
-    let previewed = form.text("shown").to_owned();
-    let charged = visitor.write(move |tx: &Tx<'_>| {
-        submit_once(tx, &nonce, ttl, |tx| {
-            if digest(&charging::preview(tx, &TeamAccess::AllTeams, &new)?) != previewed {
-                return Err(Error::new(Code::Conflict, PREVIEW_OUTDATED));
-            }
-            let dues = charging::create(tx, &TeamAccess::AllTeams, &new)?;
-            let charge = dues.first().map(|due| due.charge_id.to_string());
-            let charge = charge
-                .ok_or_else(|| Error::new(Code::InvalidState, "There is nobody to charge."))?;
-            Ok((charge.clone(), charge))
-        })
-    });
-    Ok(match charged.await? {
-        Submission::Accepted(charge) => see_other(&charge_list_path(&charge, "charged")),
-        Submission::Duplicate(charge) => see_other(&charge_list_path(&charge, "before")),
+    let (nonce, previewed) = (parse_nonce(form)?, form.text("shown").to_owned());
+    let charge = move |tx: &Tx<'_>| {
+        if digest(&charging::preview(tx, &TeamAccess::AllTeams, &new)?) != previewed {
+            return Err(Error::new(Code::Conflict, PREVIEW_OUTDATED));
+        }
+        let dues = charging::create(tx, &TeamAccess::AllTeams, &new)?;
+        let nobody = || Error::new(Code::InvalidState, "There is nobody to charge.");
+        dues.first().map(|due| due.charge_id).ok_or_else(nobody)
+    };
+    Ok(match visitor.write_once(nonce, charge).await? {
+        Submission::Accepted(charge) => see_other(&charge_list_path(charge, "charged")),
+        Submission::Duplicate(charge) => see_other(&charge_list_path(charge, "before")),
     })
 }

@@ -1,10 +1,10 @@
 //! The page of a due in the admin area: status, installments, payments and history.
 
-use super::formatting::{self, DisplayNames, InstallmentRow};
-use super::{Treasurer, detail_path, render};
+use super::formatting::{self, NamedDue};
+use super::{Treasurer, render};
 use crate::accounts::account;
-use crate::dues::due::{self, DueView, Status};
-use crate::dues::paying;
+use crate::dues::due::Status;
+use crate::dues::paying::RefundablePayment;
 use crate::dues::reminders;
 use crate::money::ledger::{self, Book, Entry};
 use crate::money::pages::methods::method_label;
@@ -25,43 +25,52 @@ const DONE: [(&str, &str); 5] = [
 
 /// A row of the payments table.
 pub(super) struct PaymentRow {
-    pub(super) id: PaymentId,
-    pub(super) at: Timestamp,
-    pub(super) amount: String,
-    pub(super) method: &'static str,
-    pub(super) reference: Option<String>,
-    pub(super) overpaid: Option<String>,
-    pub(super) refunded: Option<String>,
+    pub(super) payment: Payment,
     /// Status of a refund to the card; empty if there is nothing to say.
     pub(super) refund_status: &'static str,
     pub(super) refundable: bool,
 }
 
 impl PaymentRow {
-    pub(super) fn new(payment: &Payment, refunds: &[Refund], refundable: bool) -> Self {
-        let money = |minor| formatting::money(minor, payment.currency);
-        let some = |minor| (minor > 0).then(|| money(minor));
-        let mut refunds = refunds.iter().filter(|refund| refund.payment_id == payment.id);
-        let has_status = |refund: &Refund, status| refund.status == status;
-        let refund_status =
-            if refunds.clone().any(|refund| has_status(refund, RefundStatus::Failed)) {
-                t!("The refund to the card failed. Refund the money in another way.")
-            } else if refunds.any(|refund| has_status(refund, RefundStatus::Pending)) {
-                t!("Refund to the card pending.")
-            } else {
-                ""
-            };
-        Self {
-            id: payment.id,
-            at: payment.paid_at,
-            amount: money(payment.amount),
-            method: t!(method_label(payment.method)),
-            reference: payment.reference.clone(),
-            overpaid: some(payment.overpaid),
-            refunded: some(payment.refunded),
-            refund_status,
-            refundable,
-        }
+    /// The payments of a due. Only treasurers see which can be refunded.
+    pub(super) fn of_due(db: &Reader<'_>, due: DueId, is_treasurer: bool) -> Result<Vec<Self>> {
+        let subject = due.to_string();
+        let refunds = payment::find_refunds_by_subject(db, &subject)?;
+        let payments = payment::find_by_subject(db, &subject)?.into_iter().map(|payment| {
+            let refundable =
+                is_treasurer && RefundablePayment::of_payment(db, &payment)?.total() > 0;
+            Ok(Self { refund_status: refund_status(&payment, &refunds), payment, refundable })
+        });
+        payments.collect()
+    }
+
+    pub(super) fn method(&self) -> &'static str {
+        t!(method_label(self.payment.method))
+    }
+
+    pub(super) fn amount(&self) -> String {
+        formatting::money(self.payment.amount, self.payment.currency)
+    }
+
+    pub(super) fn overpaid(&self) -> String {
+        formatting::money(self.payment.overpaid, self.payment.currency)
+    }
+
+    pub(super) fn refunded(&self) -> String {
+        formatting::money(self.payment.refunded, self.payment.currency)
+    }
+}
+
+fn refund_status(payment: &Payment, refunds: &[Refund]) -> &'static str {
+    let has = |status| {
+        refunds.iter().any(|refund| refund.payment_id == payment.id && refund.status == status)
+    };
+    if has(RefundStatus::Failed) {
+        t!("The refund to the card failed. Refund the money in another way.")
+    } else if has(RefundStatus::Pending) {
+        t!("Refund to the card pending.")
+    } else {
+        ""
     }
 }
 
@@ -88,62 +97,42 @@ const HISTORY: &[Column<LedgerMovement>] = &[
 #[template(path = "dues/detail.html")]
 struct DetailPage {
     frame: Frame,
-    path: String,
-    person: String,
-    payer: String,
-    team: String,
-    category: &'static str,
-    state: (&'static str, &'static str),
-    open: String,
-    amount: String,
-    discount: String,
-    late_fee: Option<String>,
-    charged_fee: String,
-    paid: String,
-    waived: String,
-    credit: Option<String>,
-    parts: Vec<InstallmentRow>,
-    payments: Vec<PaymentRow>,
+    data: PageData,
     history: List,
-    reminded: Option<Timestamp>,
-    due: DueView,
-    zone: Zone,
     now: Timestamp,
 }
 
 impl DetailPage {
     fn is_open(&self) -> bool {
-        self.due.balance > 0
+        self.data.due.balance > 0
+    }
+
+    fn late_fee(&self) -> Option<String> {
+        let due = &self.data.due;
+        due.late_fee.and_then(|fee| formatting::late_fee(&fee, due.currency))
     }
 
     fn is_untouched(&self) -> bool {
-        self.due.status == Status::Open
+        self.data.due.status == Status::Open
     }
 }
 
 /// The data of the page.
 struct PageData {
-    due: DueView,
-    names: DisplayNames,
+    due: NamedDue,
     payments: Vec<PaymentRow>,
     history: Vec<LedgerMovement>,
+    /// The payer's credit.
     credit: i64,
     reminded: Option<Timestamp>,
     zone: Zone,
 }
 
 fn load(db: &Reader<'_>, id: DueId) -> Result<PageData> {
-    let due = due::load(db, id)?.view(db.now());
-    let subject = id.to_string();
-    let refunds = payment::find_refunds_by_subject(db, &subject)?;
-    let payments = payment::find_by_subject(db, &subject)?.into_iter().map(|payment| {
-        let refundable = paying::RefundablePayment::of_payment(db, &payment)?.total();
-        Ok(PaymentRow::new(&payment, &refunds, refundable > 0))
-    });
+    let due = NamedDue::load(db, id)?;
     Ok(PageData {
-        names: DisplayNames::for_dues(db, std::iter::once(&due))?,
-        payments: payments.collect::<Result<_>>()?,
-        history: history(db, ledger::find_by_subject(db, &subject)?)?,
+        payments: PaymentRow::of_due(db, id, true)?,
+        history: history(db, ledger::find_by_subject(db, &id.to_string())?)?,
         credit: ledger::credit_balance(db, due.payer_id, due.currency)?,
         reminded: reminders::last_reminded_at(db, id)?,
         zone: account::find(db)?.timezone,
@@ -180,37 +169,14 @@ fn history(db: &Reader<'_>, entries: Vec<Entry>) -> Result<Vec<LedgerMovement>> 
     Ok(movements)
 }
 
-pub(super) async fn one(
-    visitor: Treasurer,
-    PathParams(id): PathParams<DueId>,
-) -> PageResult<Response> {
+pub(super) async fn one(visitor: Treasurer, PathParams(id): PathParams<DueId>) -> PageResult {
     let data = visitor.read(move |db| load(db, id)).await?;
-    let PageData { due, names, payments, history, credit, reminded, zone } = data;
-    let times = (visitor.app().clock.now(), zone);
-    let money = |minor| formatting::money(minor, due.currency);
+    let times = (visitor.app().clock.now(), data.zone.clone());
     let page = DetailPage {
-        frame: visitor.frame(due.title.clone(), Section::Dues).flash(flash(&visitor)),
-        path: detail_path(id),
-        person: names.person(due.person_id),
-        payer: names.person(due.payer_id),
-        team: names.team(due.team_id),
-        category: formatting::category(due.category),
-        state: formatting::state(&due),
-        open: money(due.balance),
-        amount: money(due.amount),
-        discount: money(due.discount),
-        late_fee: due.late_fee.and_then(|fee| formatting::late_fee(&fee, due.currency)),
-        charged_fee: money(due.late_fee_charged),
-        paid: money(due.paid),
-        waived: money(due.waived),
-        credit: (credit > 0).then(|| money(credit)),
-        parts: formatting::installment_rows(&due),
-        payments,
-        history: List::new(t!("History"), HISTORY, &history, &times),
-        reminded,
-        zone: times.1,
+        frame: visitor.frame(data.due.title.clone(), Section::Dues).flash(flash(&visitor)),
+        history: List::new(t!("History"), HISTORY, &data.history, &times),
         now: times.0,
-        due,
+        data,
     };
     render(StatusCode::OK, &page)
 }

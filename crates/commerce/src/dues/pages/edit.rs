@@ -1,11 +1,11 @@
 //! The form to edit a due that has no payments.
 
 use super::form_fields::{self, INSTALLMENTS, LATE_FEE, LATE_KIND};
-use super::formatting::{self, DisplayNames};
+use super::formatting::{self, NamedDue};
 use super::{Treasurer, TreasurerForm, detail_path, is_form_error, render};
 use crate::dues::api::charges::{MAX_NOTE_LENGTH, MAX_TITLE_LENGTH};
 use crate::dues::changing::{self, DueChange};
-use crate::dues::due::{self, DueView, Status};
+use crate::dues::due::{DueView, Status};
 use crate::prelude::*;
 use crate::roster::{guardian, person};
 use crate::web::form::{Field, FilledForm};
@@ -25,19 +25,17 @@ const FIELDS: &[Field] = &[
 
 /// The data of the page.
 struct PageData {
-    due: DueView,
-    person: String,
+    due: NamedDue,
     payers: Vec<(PersonId, String)>,
 }
 
 fn load(db: &Reader<'_>, id: DueId) -> Result<PageData> {
-    let due = due::load(db, id)?.view(db.now());
-    let name = DisplayNames::for_dues(db, std::iter::once(&due))?.person(due.person_id);
+    let due = NamedDue::load(db, id)?;
     let guardians = guardian::list_for(db, &[due.person_id])?.into_iter();
     let mut payers: Vec<_> =
         guardians.map(|link| (link.guardian.id, person::display_name(&link.guardian))).collect();
-    payers.push((due.person_id, name.clone()));
-    Ok(PageData { due, person: name, payers })
+    payers.push((due.person_id, due.person()));
+    Ok(PageData { due, payers })
 }
 
 /// The form for a due: as it was submitted, or with the values of the due.
@@ -46,14 +44,13 @@ fn fill_form(data: &PageData, submitted: Option<&Form>) -> FilledForm {
     let form = if let Some(form) = submitted {
         FilledForm::submitted(FIELDS, form)
     } else {
-        let form = FilledForm::empty(FIELDS).currency(due.currency).filled_from(due);
+        let form = FilledForm::empty(FIELDS).currency(due.currency).filled_from(&**due);
         form.with("payer", due.payer_id.to_string()).version(due.version)
     };
     let discount = match due.discount {
         0 => String::new(),
         discount => {
-            let discount = formatting::money(discount, due.currency);
-            t!("The discount of {discount} stays unchanged.", discount)
+            t!("The discount of {discount} stays unchanged.", discount = due.money(discount))
         }
     };
     let is_single = due.installments.len() == 1;
@@ -87,31 +84,17 @@ fn to_change(form: &mut FilledForm, due: &DueView) -> Option<DueChange> {
 #[template(path = "dues/edit.html")]
 struct EditPage {
     frame: Frame,
-    path: String,
-    title: String,
-    person: String,
-    /// Whether the due can still be changed.
-    editable: bool,
+    due: NamedDue,
     form: FilledForm,
 }
 
-fn show_form(visitor: &Treasurer, data: PageData, form: FilledForm) -> PageResult<Response> {
-    let PageData { due, person, payers } = data;
-    let page = EditPage {
-        frame: visitor.frame(t!("Edit due"), Section::Dues),
-        path: detail_path(due.id),
-        person,
-        editable: due.status == Status::Open,
-        title: due.title,
-        form: form.options("payer", payers),
-    };
-    render(page.form.status(), &page)
+fn show_form(visitor: &Treasurer, data: PageData, form: FilledForm) -> PageResult {
+    let frame = visitor.frame(t!("Edit due"), Section::Dues);
+    let form = form.options("payer", data.payers);
+    render(form.status(), &EditPage { frame, due: data.due, form })
 }
 
-pub(super) async fn edit(
-    visitor: Treasurer,
-    PathParams(id): PathParams<DueId>,
-) -> PageResult<Response> {
+pub(super) async fn edit(visitor: Treasurer, PathParams(id): PathParams<DueId>) -> PageResult {
     let data = visitor.read(move |db| load(db, id)).await?;
     let form = fill_form(&data, None);
     show_form(&visitor, data, form)
@@ -120,7 +103,7 @@ pub(super) async fn edit(
 pub(super) async fn save(
     PathParams(id): PathParams<DueId>,
     TreasurerForm { visitor, form }: TreasurerForm,
-) -> PageResult<Response> {
+) -> PageResult {
     let data = visitor.read(move |db| load(db, id)).await?;
     let mut form = fill_form(&data, Some(&form));
     let Some(change) = to_change(&mut form, &data.due) else {

@@ -3,19 +3,18 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::detail::PaymentRow;
-use super::formatting::{self, DisplayNames, InstallmentRow};
+use super::formatting::{self, DisplayNames, NamedDue};
 use super::list::{FAMILY, Row, rows};
-use super::{OWN_DUES_PATH, render};
+use super::render;
 use crate::accounts::account;
 use crate::accounts::permissions::{AccessLevel, OrdersRead};
 use crate::accounts::roster_access::RosterAccess;
 use crate::dues::due::{self, DueFilter, DueView};
 use crate::dues::statement::{self, Statement, Total};
-use crate::money::payment;
+use crate::money::pages::render_with_cards;
 use crate::names::Names;
 use crate::prelude::*;
 use crate::web::list::{Cell, Column, List, Times};
-use crate::web::page;
 use crate::web::prelude::*;
 
 /// Maximum number of dues on the page.
@@ -61,23 +60,12 @@ const HISTORY: &[Column<HistoryLine>] = &[
     Column::page("Date", |(line, _)| Cell::Time(line.at)),
 ];
 
-/// Totals in one currency.
-struct Sum {
-    open: String,
-    overdue: Option<String>,
-    credit: Option<String>,
-    owes: bool,
-}
-
 #[derive(Template)]
 #[template(path = "dues/family.html")]
 struct FamilyPage {
     frame: Frame,
-    sums: Vec<Sum>,
-    people: Vec<PersonDues>,
+    data: PageData,
     history: List,
-    /// The teams whose statements the visitor may read.
-    teams: Vec<(TeamId, String)>,
     card_payments: bool,
     times: Times,
 }
@@ -85,14 +73,15 @@ struct FamilyPage {
 /// The data of the page.
 #[derive(Default)]
 struct PageData {
-    sums: Vec<Sum>,
+    totals: Vec<Total>,
     people: Vec<PersonDues>,
     lines: Vec<HistoryLine>,
+    /// The teams whose statements the visitor may read.
     teams: Vec<(TeamId, String)>,
     zone: Option<Zone>,
 }
 
-pub(super) async fn list(visitor: Member) -> PageResult<Response> {
+pub(super) async fn list(visitor: Member) -> PageResult {
     // A signed-in user may not belong to a club yet.
     let data = match visitor.visit.club {
         Some(_) => {
@@ -101,13 +90,11 @@ pub(super) async fn list(visitor: Member) -> PageResult<Response> {
         }
         None => PageData::default(),
     };
-    let times = (visitor.app().clock.now(), data.zone.unwrap_or_else(Zone::utc));
+    let times = (visitor.app().clock.now(), data.zone.clone().unwrap_or_else(Zone::utc));
     let page = FamilyPage {
         frame: visitor.frame(t!("Dues"), Section::MyDues),
-        sums: data.sums,
-        people: data.people,
         history: List::new(t!("History"), HISTORY, &data.lines, &times),
-        teams: data.teams,
+        data,
         card_payments: visitor.app().cards.is_some(),
         times,
     };
@@ -143,22 +130,12 @@ fn load(db: &Reader<'_>, roster_access: RosterAccess) -> Result<PageData> {
         (line, person)
     };
     Ok(PageData {
-        sums: totals.iter().map(sum).collect(),
+        totals,
         lines: lines.into_iter().take(MAX_LINES).map(line).collect(),
         people,
         teams,
         zone,
     })
-}
-
-fn sum(Total { currency, sums }: &Total) -> Sum {
-    let some = |minor: i64| (minor > 0).then(|| formatting::money(minor, *currency));
-    Sum {
-        open: formatting::money(sums.outstanding, *currency),
-        overdue: some(sums.overdue),
-        credit: some(sums.credit),
-        owes: sums.outstanding > 0,
-    }
 }
 
 /// The dues of each person in the family; people with an open balance come first.
@@ -191,12 +168,11 @@ fn dues_by_person(
 
 /// The total of an amount in each currency, without zero totals.
 fn totals_by_currency(dues: &[DueView], of: fn(&DueView) -> i64) -> Vec<String> {
-    let mut sums: BTreeMap<String, (Currency, i64)> = BTreeMap::new();
+    let mut sums: BTreeMap<Currency, i64> = BTreeMap::new();
     for due in dues {
-        let sum = sums.entry(due.currency.code().to_owned()).or_insert((due.currency, 0));
-        sum.1 += of(due);
+        *sums.entry(due.currency).or_default() += of(due);
     }
-    let some = sums.into_values().filter(|(_, sum)| *sum > 0);
+    let some = sums.into_iter().filter(|(_, sum)| *sum > 0);
     some.map(|(currency, sum)| formatting::money(sum, currency)).collect()
 }
 
@@ -204,48 +180,25 @@ fn totals_by_currency(dues: &[DueView], of: fn(&DueView) -> i64) -> Vec<String> 
 #[template(path = "dues/one.html")]
 struct OnePage {
     frame: Frame,
-    back: &'static str,
-    path: String,
-    person: String,
-    payer: String,
-    team: String,
-    category: &'static str,
-    state: (&'static str, &'static str),
-    open: String,
-    amount: String,
-    discount: Option<String>,
-    late_fee: Option<String>,
-    waived: Option<String>,
-    paid: String,
-    parts: Vec<InstallmentRow>,
+    due: NamedDue,
     payments: Vec<PaymentRow>,
     /// Amounts that can be paid by card, in minor units, with button labels. Empty if card payments are not set up.
     payable: Vec<(i64, String)>,
-    due: DueView,
     zone: Zone,
 }
 
 /// A due that the visitor may see, with its payments.
 pub(super) struct VisibleDue {
-    pub(super) due: DueView,
-    pub(super) names: DisplayNames,
+    pub(super) due: NamedDue,
     pub(super) payments: Vec<PaymentRow>,
     pub(super) zone: Zone,
 }
 
 pub(super) fn load_visible(db: &Reader<'_>, access: &TeamAccess, id: DueId) -> Result<VisibleDue> {
-    let due = due::find(db, access, id)?.view(db.now());
-    let subject = id.to_string();
-    let refunds = payment::find_refunds_by_subject(db, &subject)?;
-    let payments = payment::find_by_subject(db, &subject)?;
     Ok(VisibleDue {
-        names: DisplayNames::for_dues(db, std::iter::once(&due))?,
-        payments: payments
-            .iter()
-            .map(|payment| PaymentRow::new(payment, &refunds, false))
-            .collect(),
+        due: NamedDue::new(db, &due::find(db, access, id)?)?,
+        payments: PaymentRow::of_due(db, id, false)?,
         zone: account::find(db)?.timezone,
-        due,
     })
 }
 
@@ -263,43 +216,17 @@ fn payable(due: &DueView) -> Vec<(i64, String)> {
     next.into_iter().chain(all).collect()
 }
 
-pub(super) async fn one(
-    visitor: Member,
-    PathParams(id): PathParams<DueId>,
-) -> PageResult<Response> {
+pub(super) async fn one(visitor: Member, PathParams(id): PathParams<DueId>) -> PageResult {
     let access = visitor.team_access().await?;
-    let VisibleDue { due, names, payments, zone } =
+    let VisibleDue { due, payments, zone } =
         visitor.read(move |db| load_visible(db, &access, id)).await?;
-    let money = |minor| formatting::money(minor, due.currency);
-    let some = |minor: i64| (minor > 0).then(|| money(minor));
     let cards = visitor.app().cards.clone();
     let page = OnePage {
         frame: visitor.frame(due.title.clone(), Section::MyDues),
-        back: OWN_DUES_PATH,
-        path: format!("{OWN_DUES_PATH}/{id}"),
-        person: names.person(due.person_id),
-        payer: names.person(due.payer_id),
-        team: names.team(due.team_id),
-        category: formatting::category(due.category),
-        state: formatting::state(&due),
-        open: money(due.balance),
-        amount: money(due.amount),
-        discount: some(due.discount),
-        late_fee: some(due.late_fee_charged),
-        waived: some(due.waived),
-        paid: money(due.paid),
-        parts: formatting::installment_rows(&due),
         payments,
         payable: cards.as_ref().map(|_| payable(&due)).unwrap_or_default(),
         due,
         zone,
     };
-    match cards {
-        // The form redirects to the payment provider's page, so the content security policy must allow it.
-        Some(cards) => {
-            let origin = cards.provider.origin();
-            Ok(page::html_with_form_action(StatusCode::OK, &page, origin)?)
-        }
-        None => render(StatusCode::OK, &page),
-    }
+    render_with_cards(cards.as_ref(), &page)
 }

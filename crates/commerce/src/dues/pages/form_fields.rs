@@ -55,7 +55,8 @@ pub(super) fn add_error(
     for fault in &error.faults {
         match (fault.pointer.as_str(), fault.code.as_ref(), form.current_currency()) {
             ("/installments", "wrong_sum", Some(currency)) => {
-                let sum = installments.unwrap_or_default().iter().map(|part| part.amount).sum();
+                let sum: i64 =
+                    installments.unwrap_or_default().iter().map(|part| part.amount).sum();
                 let sum = super::formatting::money(sum, currency);
                 let text = t!(
                     "The installments add up to {sum}. They must add up to the amount less the discount.",

@@ -1,40 +1,35 @@
 //! Formatting of dues on pages: labels, amounts, names and statuses.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
+use std::ops::Deref;
 
 use crate::dues::charging::SIBLING_DISCOUNT_REASON;
-use crate::dues::due::{Category, DueView, LateFee, Status};
+use crate::dues::due::{self, Category, DueView, DueWithPlan, LateFee, Status};
+use crate::dues::plan::InstallmentView;
 use crate::dues::statement;
-use crate::i18n::{Locale, format};
 use crate::money::ledger::Movement;
+pub(super) use crate::money::pages::money_text as money;
 use crate::names::Names;
 use crate::prelude::*;
 use crate::web::form::format_percent;
-use crate::web::list::Cell;
-
-/// Labels of the categories.
-const CATEGORIES: [(Category, &str); 6] = [
-    (Category::Dues, mark!("Dues")),
-    (Category::Fee, mark!("Fee")),
-    (Category::Tournament, mark!("Tournament")),
-    (Category::Uniform, mark!("Uniform")),
-    (Category::Travel, mark!("Travel")),
-    (Category::Other, mark!("Other")),
-];
+use crate::web::list::{Cell, Column, List};
 
 /// The categories with their labels, for a select field.
 pub(super) fn categories() -> Vec<(&'static str, &'static str)> {
-    CATEGORIES.iter().map(|(category, words)| (category.as_str(), t!(*words))).collect()
+    Category::ALL.iter().map(|(of, value)| (*value, category(*of))).collect()
 }
 
 /// The label of a category.
 pub(super) fn category(of: Category) -> &'static str {
-    CATEGORIES.iter().find(|(known, _)| *known == of).map_or("", |(_, words)| t!(*words))
-}
-
-/// An amount with its currency.
-pub(super) fn money(minor: i64, currency: Currency) -> String {
-    format::money(Locale::current_or_english(), Money { minor, currency })
+    match of {
+        Category::Dues => t!("Dues"),
+        Category::Fee => t!("Fee"),
+        Category::Tournament => t!("Tournament"),
+        Category::Uniform => t!("Uniform"),
+        Category::Travel => t!("Travel"),
+        Category::Other => t!("Other"),
+    }
 }
 
 /// A late fee.
@@ -126,32 +121,84 @@ impl DisplayNames {
     }
 }
 
-/// A row of the installments table.
-#[derive(Debug)]
-pub(super) struct InstallmentRow {
-    pub(super) day: kit::Day,
-    pub(super) amount: String,
-    pub(super) paid: String,
-    pub(super) state: (&'static str, &'static str),
+/// A due with the names of its member, payer and team.
+pub(super) struct NamedDue {
+    due: DueView,
+    names: DisplayNames,
 }
 
-/// The rows of the installments table.
-pub(super) fn installment_rows(due: &DueView) -> Vec<InstallmentRow> {
-    let is_closed = due.balance == 0;
-    let row = |part: &crate::dues::plan::InstallmentView| InstallmentRow {
-        day: part.due_on,
-        amount: money(part.amount, due.currency),
-        paid: money(part.paid, due.currency),
-        state: match part {
+impl Deref for NamedDue {
+    type Target = DueView;
+
+    fn deref(&self) -> &DueView {
+        &self.due
+    }
+}
+
+impl NamedDue {
+    pub(super) fn new(db: &Reader<'_>, record: &DueWithPlan) -> Result<Self> {
+        let due = record.view(db.now());
+        Ok(Self { names: DisplayNames::for_dues(db, std::iter::once(&due))?, due })
+    }
+
+    /// Any due of the club.
+    pub(super) fn load(db: &Reader<'_>, id: DueId) -> Result<Self> {
+        Self::new(db, &due::load(db, id)?)
+    }
+
+    pub(super) fn person(&self) -> String {
+        self.names.person(self.due.person_id)
+    }
+
+    pub(super) fn payer(&self) -> String {
+        self.names.person(self.due.payer_id)
+    }
+
+    pub(super) fn team(&self) -> String {
+        self.names.team(self.due.team_id)
+    }
+
+    /// An amount in the currency of the due. Generic because templates pass references.
+    pub(super) fn money(&self, minor: impl Borrow<i64>) -> String {
+        money(minor, self.due.currency)
+    }
+
+    pub(super) fn category_label(&self) -> &'static str {
+        category(self.due.category)
+    }
+
+    pub(super) fn badge(&self) -> (&'static str, &'static str) {
+        state(self)
+    }
+
+    /// A table of the installments.
+    pub(super) fn installments(&self) -> List {
+        let is_closed = self.due.balance == 0;
+        let parts = self.due.installments.iter();
+        let rows: Vec<_> = parts.map(|part| (part.clone(), self.due.currency, is_closed)).collect();
+        // The table shows no times.
+        let times = (Timestamp::from_micros(0), Zone::utc());
+        List::new(t!("Installments"), INSTALLMENTS, &rows, &times)
+    }
+}
+
+/// An installment, its currency, and whether nothing is owed for the due any more.
+type InstallmentRow = (InstallmentView, Currency, bool);
+
+const INSTALLMENTS: &[Column<InstallmentRow>] = &[
+    Column::page("Due on", |(part, ..)| Cell::Day(part.due_on)),
+    Column::number("Amount", |(part, currency, _)| Cell::text(money(part.amount, *currency))),
+    Column::number("Paid", |(part, currency, _)| Cell::text(money(part.paid, *currency))),
+    Column::page("Status", |(part, _, is_closed)| {
+        Cell::Badge(match part {
             part if part.paid == part.amount => ("good", t!("Paid")),
-            _ if is_closed => ("", t!("Waived")),
+            _ if *is_closed => ("", t!("Waived")),
             part if part.overdue => ("bad", t!("Overdue")),
             part if part.paid > 0 => ("warn", t!("Partially paid")),
             _ => ("info", t!("Open", "status")),
-        },
-    };
-    due.installments.iter().map(row).collect()
-}
+        })
+    }),
+];
 
 /// The overdue amount of a due.
 pub(super) fn overdue(due: &DueView) -> i64 {

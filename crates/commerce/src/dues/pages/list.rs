@@ -1,17 +1,16 @@
 //! The list of all dues in the admin area, with totals and filters.
 
 use super::formatting::{self, DisplayNames};
-use super::{LIST_PATH, OWN_DUES_PATH, Treasurer, render};
+use super::{LIST_PATH, OWN_DUES_PATH, Treasurer, remind, render};
 use crate::dues::due::{self, Category, DueFilter, DueView, Status};
 use crate::dues::statement;
 use crate::dues::totals::{self, DueTotals};
+use crate::money::pages::teams;
 use crate::prelude::*;
-use crate::teams::team::{self, TeamFilter};
+use crate::teams::team::TeamFilter;
 use crate::web::list::{Cell, Column, FilterBar, List};
 use crate::web::prelude::*;
 
-/// Maximum number of teams in the filter.
-const MAX_TEAMS: i64 = 200;
 /// Confirmation messages, by the `done` parameter.
 const DONE: [(&str, &str); 2] = [
     ("charged", mark!("The members were charged.")),
@@ -76,24 +75,22 @@ fn amount(due: &DueView, minor: i64) -> Cell<'static> {
     Cell::Money(Money { minor, currency: due.currency })
 }
 
-/// The tiles of one currency: each has an amount and a link to the dues that add up to it.
-struct Tiles {
-    open: (String, String),
-    overdue: (String, String),
-    paid: (String, String),
-}
+/// A tile: a link to dues, the amount they add up to, and a label.
+type Tile = (String, String, &'static str);
 
-impl Tiles {
-    fn new(totals: &DueTotals, filters: &FilterBar, currencies: usize) -> Self {
-        let money = |minor| formatting::money(minor, totals.currency);
-        // With a single currency the link needs no currency filter.
-        let currency = if currencies > 1 { totals.currency.code() } else { "" };
-        Self {
-            open: (money(totals.outstanding), url_with(filters, UNPAID, currency)),
-            overdue: (money(totals.overdue), url_with(filters, "overdue", currency)),
-            paid: (money(totals.paid), url_with(filters, RECEIVED, currency)),
-        }
-    }
+/// The tiles of one currency.
+fn tiles(totals: &DueTotals, filters: &FilterBar, currencies: usize) -> [Tile; 3] {
+    // With a single currency the link needs no currency filter.
+    let currency = if currencies > 1 { totals.currency.code() } else { "" };
+    let tiles = [
+        (UNPAID, totals.outstanding, t!("Open balance")),
+        ("overdue", totals.overdue, t!("Overdue")),
+        (RECEIVED, totals.paid, t!("Paid")),
+    ];
+    tiles.map(|(status, minor, label)| {
+        let href = url_with(filters, status, currency);
+        (href, formatting::money(minor, totals.currency), label)
+    })
 }
 
 /// The totals of the list in one currency, as a sentence.
@@ -116,7 +113,7 @@ fn totals_sentence(totals: &DueTotals) -> String {
 #[template(path = "dues/list.html")]
 struct ListPage {
     frame: Frame,
-    tiles: Vec<Tiles>,
+    tiles: Vec<[Tile; 3]>,
     list: List,
     /// Totals of all matching dues, not only those on this page.
     totals: Vec<String>,
@@ -166,13 +163,6 @@ fn url_with(filters: &FilterBar, status: &str, currency: &str) -> String {
     format!("{LIST_PATH}?{}", query.finish())
 }
 
-/// The teams that match a filter: id and name.
-pub(super) fn teams(db: &Reader<'_>, filter: &TeamFilter) -> Result<Vec<(TeamId, String)>> {
-    let page = Page { limit: MAX_TEAMS, order: Order::Asc, last: None };
-    let teams = team::list(db, &TeamAccess::AllTeams, filter, &page)?;
-    Ok(teams.into_iter().map(|team| (team.id, team.name)).collect())
-}
-
 /// The rows for these dues, on a page for a payer with these person records.
 pub(super) fn rows(db: &Reader<'_>, dues: Vec<DueView>, own: &[PersonId]) -> Result<Vec<Row>> {
     let names = DisplayNames::for_dues(db, dues.iter())?;
@@ -185,7 +175,7 @@ pub(super) fn rows(db: &Reader<'_>, dues: Vec<DueView>, own: &[PersonId]) -> Res
     Ok(dues.into_iter().map(row).collect())
 }
 
-pub(super) async fn list(visitor: Treasurer) -> PageResult<Response> {
+pub(super) async fn list(visitor: Treasurer) -> PageResult {
     let asked = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let filter = due_filter(&asked.form);
     let page = move |db: &Reader<'_>, page: &Page<DueId>| {
@@ -194,7 +184,7 @@ pub(super) async fn list(visitor: Treasurer) -> PageResult<Response> {
     let RowPage { rows: dues, next } = RowPage::read(&visitor, &asked, page).await?;
     let filter = due_filter(&asked.form);
     let load = move |db: &Reader<'_>| {
-        let teams = teams(db, &TeamFilter::default())?;
+        let teams = teams::list(db, &TeamFilter::default())?;
         let payers = filter.payer_id.into_iter().collect();
         let payer = statement::names(db, payers)?.into_values().next().unwrap_or_default();
         let totals_of = |filter: &DueFilter| totals::of_filter(db, &TeamAccess::AllTeams, filter);
@@ -216,9 +206,9 @@ pub(super) async fn list(visitor: Treasurer) -> PageResult<Response> {
     let columns = if is_overdue { OVERDUE_COLUMNS } else { COLUMNS };
     let frame = visitor.frame(t!("Dues"), Section::Dues);
     let page = ListPage {
-        frame: frame.flash(flash(&visitor)),
+        frame: frame.flash(remind::flash(&visitor)?.or(visitor.guest.done_flash(&DONE))),
         has_overdue: all.iter().any(|totals| totals.overdue > 0),
-        tiles: all.iter().map(|totals| Tiles::new(totals, &filters, all.len())).collect(),
+        tiles: all.iter().map(|totals| tiles(totals, &filters, all.len())).collect(),
         totals: listed.iter().map(totals_sentence).collect(),
         list: List::new(t!("Dues"), columns, &rows, &visitor.times()).next(next).filters(filters),
         payer,
@@ -227,18 +217,7 @@ pub(super) async fn list(visitor: Treasurer) -> PageResult<Response> {
     render(StatusCode::OK, &page)
 }
 
-/// The confirmation message after an action.
-fn flash(visitor: &Treasurer) -> Option<Flash> {
-    let query = visitor.guest.query().ok()?;
-    if query.text("done") != "reminded" {
-        return visitor.guest.done_flash(&DONE);
-    }
-    let dues: u32 = query.text("dues").parse().ok()?;
-    let emails: u32 = query.text("emails").parse().ok()?;
-    Some(super::remind::confirmation(visitor, dues.into(), emails.into()))
-}
-
 /// Path of the list of dues created by a charge, with a confirmation message.
-pub(super) fn charge_list_path(charge: &str, done: &str) -> String {
+pub(super) fn charge_list_path(charge: impl std::fmt::Display, done: &str) -> String {
     format!("{LIST_PATH}?charge={charge}&done={done}")
 }

@@ -16,8 +16,8 @@ mod form_fields;
 mod waive;
 
 use crate::accounts::permissions::AdminArea;
+use crate::money::pages::render;
 use crate::prelude::*;
-use crate::web::page;
 use crate::web::prelude::*;
 
 /// Path of the list in the admin area.
@@ -48,11 +48,6 @@ pub fn router() -> Router<App> {
         .route("/dues/teams/{team}", get(team::of_coach))
         .route("/dues/{id}", get(family::one))
         .route("/dues/{id}/receipt", get(receipt::show))
-}
-
-/// Renders a page.
-fn render<T: askama::Template>(status: StatusCode, page: &T) -> PageResult<Response> {
-    Ok(page::html(status, page)?)
 }
 
 /// Whether the user can fix the error in the form.

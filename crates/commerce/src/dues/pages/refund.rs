@@ -1,9 +1,9 @@
 //! The form to refund a payment: consequences, amount and reason.
 
-use super::formatting::{self, DisplayNames};
+use super::formatting::{self, NamedDue};
 use super::{Treasurer, TreasurerForm, detail_path, is_form_error};
 use crate::dues::api::payments::MAX_REASON_LENGTH;
-use crate::dues::due::{self, DueView, Status};
+use crate::dues::due::Status;
 use crate::dues::paying::{self, NewDueRefund, RefundablePayment};
 use crate::money::pages::methods::method_label;
 use crate::money::pages::refund_methods::{self, REFUND_METHOD};
@@ -11,15 +11,14 @@ use crate::money::payment::{self, Method, Payment};
 use crate::prelude::*;
 use crate::web::confirm::{ConfirmPage, NoticePage};
 use crate::web::form::{Field, FilledForm};
-use crate::web::form_dedup::{Submission, submit_once};
+use crate::web::form_dedup::Submission;
 use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
 
 /// The data of the page.
 struct PageData {
-    due: DueView,
+    due: NamedDue,
     payment: Payment,
-    payer: String,
     refundable: RefundablePayment,
     /// The preselected refund method, if there is a choice.
     default_method: Option<&'static str>,
@@ -32,19 +31,17 @@ const FIELDS: &[Field] = &[
 ];
 
 fn load(db: &Reader<'_>, (id, payment): (DueId, PaymentId)) -> Result<PageData> {
-    let due = due::load(db, id)?.view(db.now());
+    let due = NamedDue::load(db, id)?;
     let payment = paying::find(db, id, payment)?;
-    let payer = DisplayNames::for_dues(db, std::iter::once(&due))?.person(due.payer_id);
     let refundable = RefundablePayment::of_payment(db, &payment)?;
     let refunds = payment::find_refunds_by_subject(db, &payment.subject)?;
     let method = refund_methods::default_method(std::slice::from_ref(&payment), &refunds);
-    Ok(PageData { due, payment, payer, refundable, default_method: method })
+    Ok(PageData { due, payment, refundable, default_method: method })
 }
 
 /// What the refund will do.
 fn effects(data: &PageData) -> Vec<Sentence> {
     let PageData { due, payment, refundable, .. } = data;
-    let money = |minor| formatting::money(minor, due.currency);
     let mut effects = vec![Sentence::new(match payment.method {
         Method::Credit => mark!("The money stays with the club as the payer’s credit."),
         _ if payment.provider_id.is_some() => mark!(
@@ -56,7 +53,7 @@ fn effects(data: &PageData) -> Vec<Sentence> {
     })];
     if refundable.unused_credit > 0 {
         let text = mark!("{amount} of the payment is unused credit and is refunded first.");
-        effects.push(Sentence::new(text).word("amount", money(refundable.unused_credit)));
+        effects.push(Sentence::new(text).word("amount", due.money(refundable.unused_credit)));
     }
     if refundable.applied > 0 {
         effects.push(match due.status {
@@ -64,19 +61,18 @@ fn effects(data: &PageData) -> Vec<Sentence> {
                 Sentence::new("The due is waived, so the refunded amount is not owed again.")
             }
             _ => Sentence::new("Up to {amount} is owed again.")
-                .word("amount", money(refundable.applied)),
+                .word("amount", due.money(refundable.applied)),
         });
     }
     effects
 }
 
-fn show_form(visitor: &Treasurer, data: &PageData, form: FilledForm) -> PageResult<Response> {
-    let PageData { due, payment, payer, refundable, default_method } = data;
-    let money = |minor| formatting::money(minor, due.currency);
+fn show_form(visitor: &Treasurer, data: &PageData, form: FilledForm) -> PageResult {
+    let PageData { due, payment, refundable, default_method } = data;
     let (frame, back) = (visitor.frame(t!("Refund payment"), Section::Dues), detail_path(due.id));
     let lead = Sentence::new("{payer} paid {amount} for {title} ({method}).")
-        .name("payer", payer)
-        .word("amount", money(payment.amount))
+        .name("payer", &due.payer())
+        .word("amount", due.money(payment.amount))
         .name("title", &due.title)
         .word("method", t!(method_label(payment.method)));
     if refundable.total() == 0 {
@@ -86,7 +82,7 @@ fn show_form(visitor: &Treasurer, data: &PageData, form: FilledForm) -> PageResu
         let back_label = mark!("Back");
         return NoticePage { frame, lead: Some(lead), text, back, back_label }.respond();
     }
-    let form = form.currency(due.currency).word("max", money(refundable.total()));
+    let form = form.currency(due.currency).word("max", due.money(refundable.total()));
     let form = form.only_if(default_method.is_some(), "method");
     let page = ConfirmPage::new(frame, "Refund", back)
         .lead(lead)
@@ -98,7 +94,7 @@ fn show_form(visitor: &Treasurer, data: &PageData, form: FilledForm) -> PageResu
 pub(super) async fn form(
     visitor: Treasurer,
     PathParams(at): PathParams<(DueId, PaymentId)>,
-) -> PageResult<Response> {
+) -> PageResult {
     let data = visitor.read(move |db| load(db, at)).await?;
     let amount = formatting::plain(data.refundable.total(), data.due.currency);
     let method = data.default_method.unwrap_or_default().to_owned();
@@ -111,7 +107,7 @@ fn parse(data: &PageData, form: &mut FilledForm) -> Option<NewDueRefund> {
     let mut body = form.body();
     refund_methods::clear_card(&mut body);
     if body["amount"].as_i64().is_some_and(|amount| amount > data.refundable.total()) {
-        let max = formatting::money(data.refundable.total(), data.due.currency);
+        let max = data.due.money(data.refundable.total());
         form.faults.add("amount", t!("You can refund at most {max} of this payment.", max));
     }
     form.finish(body)
@@ -120,22 +116,19 @@ fn parse(data: &PageData, form: &mut FilledForm) -> Option<NewDueRefund> {
 pub(super) async fn refund(
     PathParams(at): PathParams<(DueId, PaymentId)>,
     TreasurerForm { visitor, form }: TreasurerForm,
-) -> PageResult<Response> {
+) -> PageResult {
     let data = visitor.read(move |db| load(db, at)).await?;
     let nonce = parse_nonce(&form)?;
     let mut form = FilledForm::submitted(FIELDS, &form).currency(data.due.currency);
-    let (new, ttl) = (parse(&data, &mut form), visitor.app().config.idempotency_ttl);
-    let refunded = visitor.write(move |tx: &Tx<'_>| {
-        // A form that is sent twice reports that, even if nothing is left to refund and the input is now invalid.
-        submit_once(tx, &nonce, ttl, |tx| {
-            let new = new.ok_or_else(|| Error::invalid(Vec::new()))?;
-            paying::refund(tx, &TeamAccess::AllTeams, at, &IfMatch::Absent, new)?;
-            Ok((at.1.to_string(), ()))
-        })
-    });
+    let new = parse(&data, &mut form);
+    let refund = move |tx: &Tx<'_>| {
+        // Fails inside `write_once`, so that a form sent twice is recognized even if nothing is left to refund.
+        let new = new.ok_or_else(|| Error::invalid(Vec::new()))?;
+        paying::refund(tx, &TeamAccess::AllTeams, at, &IfMatch::Absent, new).map(|_| at.1)
+    };
     let home = detail_path(data.due.id);
-    match refunded.await {
-        Ok(Submission::Accepted(())) => Ok(see_other(&format!("{home}?done=refunded"))),
+    match visitor.write_once(nonce, refund).await {
+        Ok(Submission::Accepted(_)) => Ok(see_other(&format!("{home}?done=refunded"))),
         Ok(Submission::Duplicate(_)) => Ok(see_other(&format!("{home}?done=before"))),
         Err(error) if is_form_error(&error) => {
             if form.faults.is_empty() || error.code == Code::Conflict {

@@ -11,6 +11,14 @@ use crate::web::confirm::{ConfirmPage, NoticePage};
 use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
 
+/// The confirmation message after a redirect with the numbers of dues and emails.
+pub(super) fn flash(visitor: &Treasurer) -> Result<Option<Flash>> {
+    let query = visitor.guest.query()?;
+    let count = |name: &str| query.text(name).parse::<u32>().ok();
+    let counts = count("dues").zip(count("emails")).filter(|_| query.text("done") == "reminded");
+    Ok(counts.map(|(dues, emails)| confirmation(visitor, dues.into(), emails.into())))
+}
+
 /// The confirmation message after sending reminders.
 pub(super) fn confirmation(visitor: &Treasurer, dues: i64, emails: i64) -> Flash {
     match (dues, emails) {
@@ -43,7 +51,7 @@ pub(super) fn confirmation(visitor: &Treasurer, dues: i64, emails: i64) -> Flash
     }
 }
 
-pub(super) async fn confirm(visitor: Treasurer) -> PageResult<Response> {
+pub(super) async fn confirm(visitor: Treasurer) -> PageResult {
     let overdue = visitor.read(|db: &Reader<'_>| reminders::list_overdue(db)).await?;
     let families: BTreeSet<_> = overdue.iter().map(|due| due.payer_id).collect();
     let frame = visitor.frame(t!("Send reminders for overdue dues"), Section::Dues);
@@ -77,9 +85,7 @@ pub(super) async fn confirm(visitor: Treasurer) -> PageResult<Response> {
     .respond()
 }
 
-pub(super) async fn all_overdue(
-    TreasurerForm { visitor, .. }: TreasurerForm,
-) -> PageResult<Response> {
+pub(super) async fn all_overdue(TreasurerForm { visitor, .. }: TreasurerForm) -> PageResult {
     let (dues, emails) = visitor.write(|tx: &Tx<'_>| reminders::remind_overdue(tx)).await?;
     Ok(see_other(&format!("{LIST_PATH}?done=reminded&dues={dues}&emails={emails}")))
 }
@@ -87,7 +93,7 @@ pub(super) async fn all_overdue(
 pub(super) async fn team(
     PathParams(id): PathParams<TeamId>,
     TreasurerForm { visitor, .. }: TreasurerForm,
-) -> PageResult<Response> {
+) -> PageResult {
     let remind = move |tx: &Tx<'_>| {
         team::find(tx, id)?;
         reminders::remind_team(tx, &TeamAccess::AllTeams, &RemindRequest { team_id: id })
@@ -100,7 +106,7 @@ pub(super) async fn team(
 pub(super) async fn one(
     PathParams(id): PathParams<DueId>,
     TreasurerForm { visitor, .. }: TreasurerForm,
-) -> PageResult<Response> {
+) -> PageResult {
     let remind = move |tx: &Tx<'_>| {
         due::load(tx, id)?;
         reminders::remind(tx, &TeamAccess::AllTeams, id, &IfMatch::Absent)

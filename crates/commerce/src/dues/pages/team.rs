@@ -1,8 +1,10 @@
 //! The printable statement of a team, for treasurers and for the team's managers.
 
-use super::{Treasurer, formatting, render};
+use std::borrow::Borrow;
+
+use super::{Treasurer, formatting, remind, render};
 use crate::accounts::permissions::OrdersOversee;
-use crate::dues::statement::{self, Sums, TeamStatement, Total};
+use crate::dues::statement::{self, PayerTotals, Sums, TeamStatement};
 use crate::prelude::*;
 use crate::teams::team::{self, Team};
 use crate::web::prelude::*;
@@ -10,7 +12,7 @@ use crate::web::prelude::*;
 /// A column: its heading, its value, and whether it is shown even if it is zero in every row.
 struct Column(&'static str, fn(&Sums) -> i64, bool);
 
-const COLUMNS: [Column; 11] = [
+static COLUMNS: [Column; 11] = [
     Column(mark!("Charged"), |sums| sums.charged, true),
     Column(mark!("Discount"), |sums| sums.discounted, false),
     Column(mark!("Late fees"), |sums| sums.late_fees, false),
@@ -26,95 +28,56 @@ const COLUMNS: [Column; 11] = [
 /// The emphasized column.
 const EMPHASIZED: &str = "Open balance";
 
-/// A cell of a row: an amount without the currency.
-struct Cell {
-    label: &'static str,
-    value: String,
-    strong: bool,
-}
-
-/// A row: one payer, or the total.
-struct Row {
-    payer: Option<PersonId>,
-    name: String,
-    cells: Vec<Cell>,
-}
-
-/// The table of one currency.
-struct CurrencyTable {
-    currency: String,
-    heads: Vec<String>,
-    rows: Vec<Row>,
-    sum: Row,
-}
-
-impl CurrencyTable {
-    fn new(statement: &TeamStatement, total: &Total) -> Self {
-        let families =
-            || statement.payers.iter().filter(|family| family.currency == total.currency);
-        let is_shown = |Column(_, of, always): &&Column| {
-            *always || families().any(|family| of(&family.sums) != 0)
-        };
-        let columns: Vec<_> = COLUMNS.iter().filter(is_shown).collect();
-        let row = |payer: Option<PersonId>, name: &str, sums: &Sums| Row {
-            payer,
-            name: name.to_owned(),
-            cells: cells(&columns, sums, total.currency),
-        };
-        let head = |Column(label, ..): &&Column| format!("#{}", t!(*label));
-        let first_head = std::iter::once(t!("Family").to_owned());
-        Self {
-            currency: total.currency.code().to_owned(),
-            heads: first_head.chain(columns.iter().map(head)).collect(),
-            rows: families()
-                .map(|family| row(Some(family.payer_id), &family.payer_name, &family.sums))
-                .collect(),
-            sum: row(None, t!("Total"), &total.sums),
-        }
+impl Column {
+    fn label(&self) -> &'static str {
+        t!(self.0)
     }
-}
 
-fn cells(columns: &[&Column], sums: &Sums, currency: Currency) -> Vec<Cell> {
-    let cell = |Column(label, of, _): &&Column| Cell {
-        label: t!(*label),
-        value: formatting::plain(of(sums), currency),
-        strong: *label == EMPHASIZED || (*label == "Overdue" && sums.overdue > 0),
-    };
-    columns.iter().map(cell).collect()
+    /// An amount without the currency.
+    fn amount(&self, sums: &Sums, currency: impl Borrow<Currency>) -> String {
+        formatting::plain((self.1)(sums), *currency.borrow())
+    }
+
+    fn is_emphasized(&self, sums: &Sums) -> bool {
+        self.0 == EMPHASIZED || (self.0 == "Overdue" && sums.overdue > 0)
+    }
 }
 
 /// The content of the page, for treasurers and managers alike.
 struct View {
     team: Team,
-    tables: Vec<CurrencyTable>,
-    at: Timestamp,
-    zone: Zone,
-    has_overdue: bool,
-    /// Whether there are overpayments or payments from credit.
-    has_credit: bool,
+    statement: TeamStatement,
     /// Whether the visitor is a treasurer.
     is_treasurer: bool,
 }
 
 impl View {
-    fn new(team: Team, statement: TeamStatement, treasurer: bool) -> Self {
-        let parts =
-            statement.totals.iter().map(|total| CurrencyTable::new(&statement, total)).collect();
-        let late = statement.totals.iter().any(|total| total.sums.overdue > 0);
-        let (zone, at) = (team.timezone.clone(), statement.at);
-        let credit = statement
-            .payers
-            .iter()
-            .any(|family| family.sums.overpaid != 0 || family.sums.credit_applied != 0);
-        Self {
-            team,
-            tables: parts,
-            at,
-            zone,
-            has_overdue: late,
-            has_credit: credit,
-            is_treasurer: treasurer,
-        }
+    /// The families with amounts in this currency.
+    fn families(&self, currency: &Currency) -> impl Iterator<Item = &PayerTotals> {
+        self.statement.payers.iter().filter(move |family| family.currency == *currency)
+    }
+
+    /// The columns of the table of this currency.
+    fn columns(&self, currency: impl Borrow<Currency>) -> Vec<&'static Column> {
+        let is_shown = |Column(_, of, always): &&Column| {
+            *always || self.families(currency.borrow()).any(|family| of(&family.sums) != 0)
+        };
+        COLUMNS.iter().filter(is_shown).collect()
+    }
+
+    fn heads(columns: &[&Column]) -> Vec<String> {
+        let heads = columns.iter().map(|column| format!("#{}", column.label()));
+        std::iter::once(t!("Family").to_owned()).chain(heads).collect()
+    }
+
+    fn has_overdue(&self) -> bool {
+        self.statement.totals.iter().any(|total| total.sums.overdue > 0)
+    }
+
+    /// Whether there are overpayments or payments from credit.
+    fn has_credit(&self) -> bool {
+        let families = &self.statement.payers;
+        families.iter().any(|family| family.sums.overpaid != 0 || family.sums.credit_applied != 0)
     }
 }
 
@@ -139,25 +102,21 @@ fn statement_title(team: &Team) -> String {
 pub(super) async fn of_treasurer(
     visitor: Treasurer,
     PathParams(id): PathParams<TeamId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let load = move |db: &store::Reader<'_>| Ok((team::find(db, id)?, statement::of_team(db, id)?));
     let (team, statement) = visitor.read(load).await?;
-    let query = visitor.guest.query()?;
-    let count = |name: &str| query.text(name).parse::<u32>().ok();
-    let flash = match (query.text("done"), count("dues"), count("emails")) {
-        ("reminded", Some(dues), Some(emails)) => {
-            Some(super::remind::confirmation(&visitor, dues.into(), emails.into()))
-        }
-        _ => None,
-    };
-    let frame = visitor.frame(statement_title(&team), Section::Dues).flash(flash);
-    render(StatusCode::OK, &TreasurersPage { frame, view: View::new(team, statement, true) })
+    let frame = visitor.frame(statement_title(&team), Section::Dues);
+    let frame = frame.flash(remind::flash(&visitor)?);
+    render(
+        StatusCode::OK,
+        &TreasurersPage { frame, view: View { team, statement, is_treasurer: true } },
+    )
 }
 
 pub(super) async fn of_coach(
     visitor: Visitor<OrdersOversee>,
     PathParams(id): PathParams<TeamId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let access = visitor.team_access().await?;
     let load = move |db: &store::Reader<'_>| {
         access.check(id)?;
@@ -165,5 +124,8 @@ pub(super) async fn of_coach(
     };
     let (team, statement) = visitor.read(load).await?;
     let frame = visitor.frame(statement_title(&team), Section::MyDues);
-    render(StatusCode::OK, &CoachesPage { frame, view: View::new(team, statement, false) })
+    render(
+        StatusCode::OK,
+        &CoachesPage { frame, view: View { team, statement, is_treasurer: false } },
+    )
 }

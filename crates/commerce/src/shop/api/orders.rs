@@ -78,10 +78,7 @@ async fn change(
     id: OrderId,
     body: Body<OrderChange>,
 ) -> Result<Response> {
-    let access = caller.team_access();
-    caller
-        .change(body, move |tx, change, expected| order::change(tx, &access, id, expected, change))
-        .await
+    caller.change_by_id(id, body, order::change).await
 }
 
 /// Record the payment of an order
@@ -98,7 +95,7 @@ async fn pay(
     let access = caller.team_access();
     let work = move |tx: &Tx<'_>, payment: OrderPayment, expected: &IfMatch| {
         let OrderPayment { method, reference, amount } = payment;
-        let paid = PaymentDetails { amount, method, reference, paid_at: None, provider_id: None };
+        let paid = PaymentDetails { amount, reference, ..PaymentDetails::in_full(method) };
         settle::pay(tx, expected.check(order::find(tx, &access, id))?, paid)
     };
     caller.change(body, work).await
@@ -117,11 +114,7 @@ async fn fulfill(
     id: OrderId,
     body: OptionalBody<FulfillRequest>,
 ) -> Result<Response> {
-    let access = caller.team_access();
-    let work = move |tx: &Tx<'_>, request, expected: &IfMatch| {
-        fulfillment::fulfill(tx, &access, id, expected, request)
-    };
-    caller.change(body, work).await
+    caller.change_by_id(id, body, fulfillment::fulfill).await
 }
 
 /// Cancel an order
@@ -136,11 +129,7 @@ async fn cancel(
     id: OrderId,
     body: OptionalBody<OrderCancellation>,
 ) -> Result<Response> {
-    let access = caller.team_access();
-    let work = move |tx: &Tx<'_>, body, expected: &IfMatch| {
-        cancellation::cancel(tx, &access, id, expected, body)
-    };
-    caller.change(body, work).await
+    caller.change_by_id(id, body, cancellation::cancel).await
 }
 
 /// Refund an order
@@ -156,11 +145,7 @@ async fn refund(
     id: OrderId,
     body: OptionalBody<NewRefund>,
 ) -> Result<Response> {
-    let access = caller.team_access();
-    let work = move |tx: &Tx<'_>, new, expected: &IfMatch| {
-        refunding::refund(tx, &access, id, expected, new)
-    };
-    caller.change(body, work).await
+    caller.change_by_id(id, body, refunding::refund).await
 }
 
 /// List payments of an order

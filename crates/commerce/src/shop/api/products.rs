@@ -61,11 +61,7 @@ async fn change(
     id: ProductId,
     body: Body<ProductChange>,
 ) -> Result<Response> {
-    let access = caller.team_access();
-    let work = move |tx: &store::Tx<'_>, change, expected: &_| {
-        product::change(tx, &access, id, expected, change)
-    };
-    caller.change(body, work).await
+    caller.change_by_id(id, body, product::change).await
 }
 
 /// Archive a product

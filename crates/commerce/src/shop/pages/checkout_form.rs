@@ -1,18 +1,18 @@
 //! The order form: parsing, review of the prices, and placing the orders.
 
 use super::storefront::{family_access, render_storefront};
-use super::{
-    is_form_error, map_faults, money, run_once, seller_name, staff_order, submitted_id, team_names,
-};
+use super::{display, is_form_error, map_faults, money_text, staff_order, sums, with_sellers};
 use crate::accounts::permissions::Permission;
 use crate::i18n::{Locale, format};
 use crate::prelude::*;
 use crate::shop::api::discounts::MAX_CODE_LENGTH;
 use crate::shop::api::orders::MAX_NOTE_LENGTH;
 use crate::shop::buyer::NewBuyer;
-use crate::shop::checkout::{self, Checkout, CheckoutLine};
+use crate::shop::checkout::{self, Checkout};
 use crate::shop::placing::{MAX_LINES, NewLine, Quote};
 use crate::web::form::parse_number;
+use crate::web::form_dedup::Submission;
+use crate::web::list::List;
 use crate::web::prelude::*;
 
 /// Who fills in the form: families order for themselves, admins order for anybody.
@@ -240,8 +240,7 @@ impl FromBody for Checkout {
     fn read(fields: &mut Fields) -> Self {
         let lines = fields.objects("lines", MAX_LINES, |fields| {
             let buyer = fields.object("buyer", NewBuyer::read).apply(None).unwrap_or_default();
-            let NewLine { product_id, variant_id, quantity } = NewLine::read(fields);
-            CheckoutLine { buyer, product_id, variant_id, quantity }
+            (buyer, NewLine::read(fields))
         });
         Self {
             lines: fields.required("lines", lines).unwrap_or_default(),
@@ -251,41 +250,29 @@ impl FromBody for Checkout {
     }
 }
 
-/// An order on the review page.
-struct OrderPreview {
-    quote: Quote,
-    seller: String,
-}
-
-impl OrderPreview {
-    /// The lines with their discounts and totals.
-    fn lines(
-        &self,
-    ) -> impl Iterator<Item = (&crate::shop::placing::QuotedLine, kit::Money, kit::Money)> {
-        let currency = self.quote.currency;
-        self.quote.lines.iter().zip(&self.quote.price.lines).map(move |(line, price)| {
-            (line, money(price.discount, currency), money(price.total, currency))
-        })
-    }
-}
-
 #[derive(Template)]
 #[template(path = "shop/review.html")]
 struct ReviewPage {
     frame: Frame,
     channel: OrderChannel,
-    orders: Vec<OrderPreview>,
+    /// The orders with their sellers.
+    orders: Vec<(Quote, String)>,
     /// The totals of all orders together, by currency.
-    sums: Vec<kit::Money>,
+    sums: Vec<(Currency, i64)>,
     totals: String,
     input: CheckoutForm,
     nonce: String,
 }
 
 impl ReviewPage {
+    fn line_list(quote: &Quote) -> List {
+        let caption = t!("Order for {buyer}", buyer = quote.buyer);
+        display::line_list(caption, display::REVIEW, &quote.lines, quote.currency)
+    }
+
     fn sum_text(&self) -> String {
         let locale = Locale::current_or_english();
-        format::list(locale, self.sums.iter().map(|sum| format::money(locale, *sum)))
+        format::list(locale, self.sums.iter().map(|(currency, sum)| money_text(sum, currency)))
     }
 }
 
@@ -294,7 +281,7 @@ pub(super) async fn handle_form<N: Permission>(
     visitor: &Visitor<N>,
     form: &Form,
     channel: OrderChannel,
-) -> PageResult<Response> {
+) -> PageResult {
     let input = CheckoutForm::read(form);
     let step = form.text("step");
     if channel == OrderChannel::Staff && (matches!(step, "find" | "buyer") || !input.has_buyer()) {
@@ -319,19 +306,16 @@ pub(super) async fn handle_form<N: Permission>(
             let ids: Vec<_> = orders.iter().map(|order| order.record.id.to_string()).collect();
             Ok(ids.join(","))
         };
-        match run_once(visitor, nonce, place).await.map(submitted_id) {
-            Ok(ids) => return Ok(see_other(&channel.redirect_path(&ids))),
+        match visitor.write_once(nonce, place).await {
+            Ok(Submission::Accepted(ids) | Submission::Duplicate(ids)) => {
+                return Ok(see_other(&channel.redirect_path(&ids)));
+            }
             Err(error) => error,
         }
     } else {
         let load = move |db: &Reader<'_>| {
             let quotes = checkout::quote(db, &access(db)?, &checkout)?;
-            let names = team_names(db, quotes.iter().map(|quote| quote.team))?;
-            let previews = quotes.into_iter().map(|quote| {
-                let seller = seller_name(&names, quote.team);
-                OrderPreview { quote, seller }
-            });
-            Ok(previews.collect())
+            with_sellers(db, quotes, |quote| quote.team)
         };
         match visitor.read(load).await {
             Ok(orders) => return render_review(visitor, channel, orders, input),
@@ -354,17 +338,11 @@ fn parse_totals(input: &str) -> Vec<i64> {
 fn render_review<N: Permission>(
     visitor: &Visitor<N>,
     channel: OrderChannel,
-    orders: Vec<OrderPreview>,
+    orders: Vec<(Quote, String)>,
     input: CheckoutForm,
-) -> PageResult<Response> {
-    let mut sums: Vec<kit::Money> = Vec::new();
-    for OrderPreview { quote, .. } in &orders {
-        match sums.iter_mut().find(|sum| sum.currency == quote.currency) {
-            Some(sum) => sum.minor += quote.price.total,
-            None => sums.push(money(quote.price.total, quote.currency)),
-        }
-    }
-    let totals: Vec<_> = orders.iter().map(|order| order.quote.price.total.to_string()).collect();
+) -> PageResult {
+    let sums = sums(orders.iter().map(|(quote, _)| (quote.currency, quote.price.total)));
+    let totals: Vec<_> = orders.iter().map(|(quote, _)| quote.price.total.to_string()).collect();
     let page = ReviewPage {
         frame: channel.frame(visitor, t!("Review your order")),
         channel,

@@ -1,6 +1,6 @@
 //! The form for a discount code.
 
-use super::{AdminSubmission, AdminVisitor, render, run_once, team_options};
+use super::{AdminSubmission, AdminVisitor, render, team_options};
 use crate::accounts::account;
 use crate::money::settings;
 use crate::prelude::*;
@@ -78,7 +78,7 @@ async fn fill(
     code: Option<&Discount>,
 ) -> PageResult<FilledForm> {
     let load = |db: &Reader<'_>| {
-        let teams = team_options(db, &TeamAccess::AllTeams)?;
+        let teams = team_options(db)?;
         Ok((teams, settings::load(db)?.currency, account::find(db)?.timezone))
     };
     let (teams, currency, zone) = visitor.read(load).await?;
@@ -94,28 +94,22 @@ async fn fill(
     Ok(filled.options("team_id", teams))
 }
 
-fn show_form(
-    visitor: &AdminVisitor,
-    form: FilledForm,
-    code: Option<Discount>,
-) -> PageResult<Response> {
+fn show_form(visitor: &AdminVisitor, form: FilledForm, code: Option<Discount>) -> PageResult {
     let title = code.as_ref().map_or(t!("New discount code"), |code| &code.code).to_owned();
     let frame = visitor.frame(title, Section::Store);
     render(form.status(), &CodeFormPage { frame, form, code })
 }
 
-pub(super) async fn new(visitor: AdminVisitor) -> PageResult<Response> {
+pub(super) async fn new(visitor: AdminVisitor) -> PageResult {
     let form = fill(&visitor, None, None).await?.nonce(new_nonce(visitor.app()));
     show_form(&visitor, form, None)
 }
 
-pub(super) async fn create(
-    AdminSubmission { visitor, form }: AdminSubmission,
-) -> PageResult<Response> {
+pub(super) async fn create(AdminSubmission { visitor, form }: AdminSubmission) -> PageResult {
     let (nonce, mut form) = (parse_nonce(&form)?, fill(&visitor, Some(&form), None).await?);
     if let Some(new) = form.parse::<NewDiscount>() {
-        let create = |tx: &Tx<'_>| discount::create(tx, new).map(|code| code.id.to_string());
-        if form.accept(run_once(&visitor, nonce, create).await)?.is_some() {
+        let create = |tx: &Tx<'_>| discount::create(tx, new).map(|code| code.id);
+        if form.accept(visitor.write_once(nonce, create).await)?.is_some() {
             return Ok(see_other(&format!("{LIST}?done=made")));
         }
     }
@@ -125,7 +119,7 @@ pub(super) async fn create(
 pub(super) async fn edit(
     visitor: AdminVisitor,
     PathParams(id): PathParams<DiscountId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let code = visitor.read(move |db| discount::find(db, id)).await?;
     let form = fill(&visitor, None, Some(&code)).await?;
     show_form(&visitor, form, Some(code))
@@ -134,7 +128,7 @@ pub(super) async fn edit(
 pub(super) async fn save(
     PathParams(id): PathParams<DiscountId>,
     AdminSubmission { visitor, form }: AdminSubmission,
-) -> PageResult<Response> {
+) -> PageResult {
     let before = visitor.read(move |db| discount::find(db, id)).await?;
     let current = fill(&visitor, None, Some(&before)).await?;
     let mut form = fill(&visitor, Some(&form), None).await?;

@@ -1,8 +1,6 @@
 //! The list of discount codes, and archiving one.
 
-use super::{
-    AdminSubmission, AdminVisitor, fill_cells, money, percent, render, seller_name, team_names,
-};
+use super::{AdminSubmission, AdminVisitor, fill_cells, money, percent, render, with_sellers};
 use crate::accounts::account;
 use crate::prelude::*;
 use crate::shop::discount::{self, Discount, DiscountFilter, Status};
@@ -74,7 +72,7 @@ const COLUMNS: &[Column<CodeRow>] = &[
 
 list_page!(CodesPage, "shop/codes.html");
 
-pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
+pub(super) async fn list(visitor: AdminVisitor) -> PageResult {
     let asked = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let choices = [("archived", t!("Archived")), ("all", t!("All codes"))];
     let filters =
@@ -89,11 +87,8 @@ pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
     let RowPage { rows, next } = RowPage::read(&visitor, &asked, read).await?;
     let now = visitor.app().clock.now();
     let load = move |db: &Reader<'_>| {
-        let names = team_names(db, rows.iter().map(|code: &Discount| code.team_id))?;
-        let codes = rows.into_iter().map(|code| {
-            let seller = seller_name(&names, code.team_id);
-            CodeRow { badge: badge(&code, now), code, seller }
-        });
+        let rows = with_sellers(db, rows, |code: &Discount| code.team_id)?.into_iter();
+        let codes = rows.map(|(code, seller)| CodeRow { badge: badge(&code, now), code, seller });
         Ok((codes.collect::<Vec<_>>(), account::find(db)?.timezone))
     };
     let (codes, zone) = visitor.read(load).await?;
@@ -107,17 +102,15 @@ pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
 pub(super) async fn ask_archive(
     visitor: AdminVisitor,
     PathParams(id): PathParams<DiscountId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let code = visitor.read(move |db| discount::find(db, id)).await?;
     if code.status == Status::Archived {
         return Ok(see_other("/admin/store/codes"));
     }
-    ConfirmPage::new(
-        visitor.frame(t!("Archive this code?"), Section::Store),
-        "Archive code",
-        format!("/admin/store/codes/{id}"),
-    )
-    .lead(Sentence::new("{code} will be archived when you confirm.").name("code", &code.code))
+    let frame = visitor.frame(t!("Archive this code?"), Section::Store);
+    let lead = Sentence::new("{code} will be archived when you confirm.");
+    ConfirmPage::new(frame, "Archive code", format!("/admin/store/codes/{id}"))
+    .lead(lead.name("code", &code.code))
     .effect(
         "It can no longer be used. People who enter it see a message that the code does not exist.",
     )
@@ -130,7 +123,7 @@ pub(super) async fn ask_archive(
 pub(super) async fn archive(
     PathParams(id): PathParams<DiscountId>,
     AdminSubmission { visitor, .. }: AdminSubmission,
-) -> PageResult<Response> {
+) -> PageResult {
     let archive = move |tx: &Tx<'_>| {
         let code = discount::find(tx, id)?;
         if code.status == Status::Archived {

@@ -1,13 +1,14 @@
-//! Labels and badges for products and orders.
+//! Labels, badges and lines of products and orders.
 
 use std::borrow::Borrow;
 
-use kit::{Money, Timestamp};
-
 use super::{money, money_text};
 use crate::money::payment::RefundStatus;
-use crate::shop::order::{self, Order};
+use crate::prelude::*;
+use crate::shop::order::{self, Line, Order};
 use crate::shop::product::{Product, Status};
+use crate::web::list::{Cell, Column, List};
+use crate::web::sentence::Label;
 
 /// A row of the product list.
 pub(super) struct ProductRow {
@@ -113,9 +114,50 @@ pub(super) fn outstanding(order: &Order) -> Money {
     money(if unpaid { order.record.total - order.record.paid } else { 0 }, order.record.currency)
 }
 
+/// A line of an order, and the currency of its amounts.
+type LineRow = (Line, Currency);
+pub(super) type LineColumn = Column<LineRow>;
+
+const PRODUCT: LineColumn = Column::page("Product", |(line, _)| {
+    let variant = line.variant_name.as_ref().map(|name| {
+        Cell::text("(").and(Cell::name(name)).and(Cell::text(")")).inside("span", "muted")
+    });
+    Cell::name(&line.name).and_if(variant)
+});
+const PRICE: LineColumn =
+    Column::number("Price", |(line, currency)| Cell::Money(money(line.unit_price, currency)));
+const QUANTITY: LineColumn = Column::number("Quantity", |(line, _)| Cell::text(line.quantity));
+const PICKED_UP: LineColumn = Column::number("Picked up", |(line, _)| Cell::text(line.fulfilled));
+const RETURNED: LineColumn = Column::number("Returned", |(line, _)| Cell::text(line.returned));
+const DISCOUNT: LineColumn =
+    Column::number("Discount", |(line, currency)| Cell::Money(money(line.discount, currency)));
+const TAX: LineColumn =
+    Column::number("Tax", |(line, currency)| Cell::Money(money(line.tax, currency)));
+const TOTAL: LineColumn =
+    Column::number("Total", |(line, currency)| Cell::Money(money(line.total, currency)));
+
+/// The columns for admins, for the buyer, on a receipt, and before the order is placed.
+pub(super) const MANAGED: &[LineColumn] =
+    &[PRODUCT, PRICE, QUANTITY, PICKED_UP, RETURNED, DISCOUNT, TOTAL];
+pub(super) const BOUGHT: &[LineColumn] = &[PRODUCT, PRICE, QUANTITY, PICKED_UP, DISCOUNT, TOTAL];
+pub(super) const RECEIPT: &[LineColumn] = &[PRODUCT, PRICE, QUANTITY, DISCOUNT, TAX, TOTAL];
+pub(super) const REVIEW: &[LineColumn] = &[PRODUCT, PRICE, QUANTITY, DISCOUNT, TOTAL];
+
+/// A table of the lines of an order.
+pub(super) fn line_list(
+    caption: impl Label,
+    columns: &[LineColumn],
+    lines: &[Line],
+    currency: Currency,
+) -> List {
+    let rows: Vec<_> = lines.iter().map(|line| (line.clone(), currency)).collect();
+    // The table shows no times.
+    List::new(caption, columns, &rows, &(Timestamp::from_micros(0), Zone::utc()))
+}
+
 /// A summary of the lines: `2 × Home kit (M), 1 × Raffle ticket`.
 pub(super) fn summary(order: &Order) -> String {
-    let line = |line: &order::Line| {
+    let line = |line: &Line| {
         let variant = line.variant_name.as_ref().map(|name| format!(" ({name})"));
         format!("{} × {}{}", line.quantity, line.name, variant.unwrap_or_default())
     };

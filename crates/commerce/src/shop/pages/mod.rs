@@ -6,6 +6,7 @@ mod codes;
 mod staff_order;
 mod order;
 mod orders;
+mod order_view;
 mod my_orders;
 mod print;
 mod product_form;
@@ -19,19 +20,20 @@ use std::borrow::Borrow;
 
 use crate::accounts::permissions::{MoneyManage, OrdersPlace, OrdersRead, Permission};
 use crate::i18n::{Locale, format};
+use crate::money::pages::render;
+use crate::money::pages::teams::active as team_options;
+pub use crate::money::pages::{money, money_text};
 use crate::names::Names;
 use crate::paging;
 use crate::prelude::*;
 use crate::shop::order::{Line, Order};
+use crate::shop::product::Product;
 use crate::shop::product_listing::{self, ProductFilter};
-use crate::teams::team::{self, Status, TeamFilter};
 use crate::web::form::format_percent;
-use crate::web::form_dedup::{Nonce, Submission, submit_once};
 use crate::web::list::Cell;
-use crate::web::page;
 use crate::web::prelude::*;
 
-/// Maximum number of teams and products in a select field.
+/// Maximum number of products in a select field.
 const MAX_OPTIONS: i64 = 200;
 
 /// An admin who manages the store, and a form they submitted.
@@ -88,35 +90,14 @@ fn family_routes() -> Router<App> {
         .route("/store/orders/{id}/receipt", get(receipt::show_receipt))
 }
 
-/// Renders a page.
-fn render<T: askama::Template>(status: StatusCode, page: &T) -> PageResult<Response> {
-    Ok(page::html(status, page)?)
-}
-
 /// The status code for a form that is shown with these errors.
 fn form_status(faults: &Faults) -> StatusCode {
     if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY }
 }
 
-/// An amount for display. Generic because templates pass references.
-pub fn money(minor: impl Borrow<i64>, currency: impl Borrow<Currency>) -> Money {
-    Money { minor: *minor.borrow(), currency: *currency.borrow() }
-}
-
-/// An amount in the reader's language.
-pub fn money_text(minor: impl Borrow<i64>, currency: impl Borrow<Currency>) -> String {
-    format::money(Locale::current_or_english(), money(minor, currency))
-}
-
 /// A date with its day of the week, in the reader's language.
 pub fn weekday(day: Day) -> String {
     format::day_with_weekday(Locale::current_or_english(), day)
-}
-
-/// The heads of a table for `parts::table`: columns of texts, then columns of numbers.
-pub fn heads(texts: &[&str], numbers: &[&str]) -> Vec<String> {
-    let texts = texts.iter().map(|label| (*label).to_owned());
-    texts.chain(numbers.iter().map(|label| format!("#{label}"))).collect()
 }
 
 /// A translated text with a cell in place of each placeholder.
@@ -160,10 +141,10 @@ fn quantity_label(line: &Line, count: i64) -> String {
 
 /// Whether an error can be corrected in the form.
 fn is_form_error(error: &Error) -> bool {
-    let state = matches!(error.code, Code::Conflict | Code::InvalidState | Code::Taken);
-    state
-        || error.code == Code::ValidationFailed
-        || (error.code == Code::Forbidden && !error.faults.is_empty())
+    match error.code {
+        Code::Conflict | Code::InvalidState | Code::Taken | Code::ValidationFailed => true,
+        code => code == Code::Forbidden && !error.faults.is_empty(),
+    }
 }
 
 /// Maps the faults of an error to form fields: `/lines/0/quantity` becomes `lines-0-quantity`.
@@ -179,50 +160,31 @@ fn map_faults(error: &Error) -> Faults {
     faults
 }
 
-/// Runs the action of a form once, even if the form is submitted several times.
-async fn run_once<N: Permission>(
-    visitor: &Visitor<N>,
-    nonce: Nonce,
-    work: impl FnOnce(&Tx<'_>) -> Result<String> + Send + 'static,
-) -> Result<Submission<String>> {
-    let ttl = visitor.app().config.idempotency_ttl;
-    let work = move |tx: &Tx<'_>| {
-        submit_once(tx, &nonce, ttl, |tx| {
-            let id = work(tx)?;
-            Ok((id.clone(), id))
-        })
-    };
-    visitor.write(work).await
-}
-
-/// The ID that the form created, now or in an earlier submission.
-fn submitted_id(submission: Submission<String>) -> String {
-    match submission {
-        Submission::Accepted(id) | Submission::Duplicate(id) => id,
-    }
-}
-
-/// The active teams, for a select field.
-fn team_options(db: &Reader<'_>, access: &TeamAccess) -> Result<Vec<(TeamId, String)>> {
-    let filter = TeamFilter { status: Some(Status::Active), ..TeamFilter::default() };
-    let page = Page { limit: MAX_OPTIONS, order: paging::Order::Asc, last: None };
-    let found = team::list(db, access, &filter, &page)?;
-    Ok(found.into_iter().map(|team| (team.id, team.name)).collect())
-}
-
 /// The products in any status, newest first, for a select field.
 fn product_options(db: &Reader<'_>, access: &TeamAccess) -> Result<Vec<(ProductId, String)>> {
     let page = Page { limit: MAX_OPTIONS, order: paging::Order::Desc, last: None };
     let found = product_listing::list(db, access, &ProductFilter::default(), &page)?;
-    let names = team_names(db, found.iter().map(|product| product.record.team_id))?;
-    let options = found.into_iter().map(|product| {
-        let name = match product.record.team_id {
-            None => product.record.name,
-            team => format!("{} ({})", product.record.name, seller_name(&names, team)),
+    let found = with_sellers(db, found, |product| product.record.team_id)?;
+    let options = found.into_iter().map(|(Product { record, .. }, seller)| {
+        let name = match record.team_id {
+            None => record.name,
+            Some(_) => format!("{} ({seller})", record.name),
         };
-        (product.record.id, name)
+        (record.id, name)
     });
     Ok(options.collect())
+}
+
+/// The sum of the amounts with the same key, in the order in which the keys first appear.
+fn sums<K: PartialEq>(amounts: impl Iterator<Item = (K, i64)>) -> Vec<(K, i64)> {
+    let mut sums: Vec<(K, i64)> = Vec::new();
+    for (key, amount) in amounts {
+        match sums.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, sum)) => *sum += amount,
+            None => sums.push((key, amount)),
+        }
+    }
+    sums
 }
 
 /// The name of the selling team, or of the club.
@@ -231,6 +193,25 @@ fn seller_name(names: &Names, team: Option<TeamId>) -> String {
         || t!("Whole club").to_owned(),
         |team| names.get_or_id(&team.to_string()).to_owned(),
     )
+}
+
+/// These objects with the names of their sellers.
+fn with_sellers<T>(
+    db: &Reader<'_>,
+    rows: Vec<T>,
+    team_of: fn(&T) -> Option<TeamId>,
+) -> Result<Vec<(T, String)>> {
+    let names = team_names(db, rows.iter().map(team_of))?;
+    let with_seller = |row| {
+        let seller = seller_name(&names, team_of(&row));
+        (row, seller)
+    };
+    Ok(rows.into_iter().map(with_seller).collect())
+}
+
+/// The name of one seller.
+fn find_seller(db: &Reader<'_>, team: Option<TeamId>) -> Result<String> {
+    Ok(seller_name(&team_names(db, std::iter::once(team))?, team))
 }
 
 /// The names of these teams.

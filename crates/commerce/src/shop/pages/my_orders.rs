@@ -1,22 +1,18 @@
 //! The orders of the visitor's family: list, detail page, card payment and cancellation.
 
-use super::display;
-use super::order::{self as orders, HistoryEntry, can_cancel, find_with_payments, history};
+use super::order::{can_cancel, cancel_order, cancellation_page, find_order};
+use super::order_view::OrderView;
 use super::orders::{FAMILY, OrderRow};
 use super::storefront::family_only_access;
-use super::{
-    BuyerSubmission, BuyerVisitor, OrderVisitor, is_family_order, render, run_once, seller_name,
-    team_names,
-};
+use super::{BuyerSubmission, BuyerVisitor, OrderVisitor, is_family_order, render};
 use crate::accounts::account;
+use crate::money::pages::render_with_cards;
 use crate::paging;
 use crate::prelude::*;
-use crate::shop::cancellation;
 use crate::shop::listing::{self, OrderFilter};
-use crate::shop::order::{self, Order};
-use crate::shop::product;
+use crate::shop::order::Order;
+use crate::shop::product::{self, Product};
 use crate::web::list::List;
-use crate::web::page;
 use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
 
@@ -36,7 +32,7 @@ struct MyOrdersPage {
     manages: bool,
 }
 
-pub(super) async fn list(visitor: OrderVisitor) -> PageResult<Response> {
+pub(super) async fn list(visitor: OrderVisitor) -> PageResult {
     let asked = ListRequest::from_visitor(&visitor, paging::Order::Desc)?;
     let roster_access = visitor.roster_access().await?;
     let access = family_only_access(&roster_access);
@@ -59,11 +55,7 @@ pub(super) async fn list(visitor: OrderVisitor) -> PageResult<Response> {
 #[template(path = "shop/my_order.html")]
 struct MyOrderPage {
     frame: Frame,
-    order: Order,
-    seller: String,
-    badge: (&'static str, &'static str),
-    outstanding: kit::Money,
-    history: Vec<HistoryEntry>,
+    order: OrderView,
     /// Products with their pickup days.
     pickup_days: Vec<(String, kit::Day)>,
     /// Whether the visitor's family bought it. Coaches also see the orders of their teams.
@@ -71,91 +63,52 @@ struct MyOrderPage {
     /// Whether it can be paid by card now.
     can_pay_by_card: bool,
     cancellable: bool,
-    zone: Zone,
 }
 
 pub(super) async fn detail(
     visitor: OrderVisitor,
     PathParams(id): PathParams<OrderId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let access = visitor.team_access().await?;
     let load = move |db: &Reader<'_>| {
-        let (order, payments, refunds) = find_with_payments(db, &access, id)?;
-        let names = team_names(db, std::iter::once(order.record.team_id))?;
-        let seller = seller_name(&names, order.record.team_id);
-        let history = history(&order, &payments, &refunds);
-        let pickup_days = pickup_days(db, &order)?;
-        Ok((order, seller, history, pickup_days, account::find(db)?.timezone))
+        let order = OrderView::load(db, &access, id)?;
+        Ok((pickup_days(db, &order)?, order))
     };
-    let (order, seller, history, pickup_days, zone) = visitor.read(load).await?;
-    let outstanding = display::outstanding(&order);
+    let (pickup_days, order) = visitor.read(load).await?;
     let own = is_family_order(&visitor, &order).await?;
-    let cards = visitor.app().cards.clone().filter(|_| own && outstanding.minor > 0);
-    let title = t!("Order {number}", number = order.record.number.to_string());
-    let frame = visitor.frame(title, Section::MyOrders);
+    let cards = visitor.app().cards.clone().filter(|_| own && order.outstanding().minor > 0);
+    let frame = visitor.frame(order.title(), Section::MyOrders);
     let page = MyOrderPage {
         frame: frame.flash(visitor.guest.done_flash(&DONE)),
-        seller,
-        badge: display::status_badge(order.record.status),
-        outstanding,
         is_own: own,
-        history,
         pickup_days,
         can_pay_by_card: cards.is_some(),
         cancellable: can_cancel(&order),
-        zone,
         order,
     };
-    match cards {
-        // The form redirects to the payment provider, so the content security policy must allow its origin.
-        Some(cards) => {
-            let origin = cards.provider.origin();
-            Ok(page::html_with_form_action(StatusCode::OK, &page, origin)?)
-        }
-        None => render(StatusCode::OK, &page),
-    }
+    render_with_cards(cards.as_ref(), &page)
 }
 
 /// The pickup days of the ordered products that have one.
 fn pickup_days(db: &Reader<'_>, order: &Order) -> Result<Vec<(String, kit::Day)>> {
     let ids: Vec<ProductId> = order.lines.iter().map(|line| line.product_id).collect();
     let products = product::load_all(db, ids)?;
-    let day = |(record, _): &(product::ProductRecord, _)| {
-        Some((record.name.clone(), record.pickup_date?))
-    };
+    let day = |product: &Product| Some((product.record.name.clone(), product.record.pickup_date?));
     Ok(products.values().filter_map(day).collect())
-}
-
-async fn find_order(visitor: &BuyerVisitor, id: OrderId) -> Result<Order> {
-    let access = visitor.team_access().await?;
-    visitor.read(move |db| order::find(db, &access, id)).await
 }
 
 pub(super) async fn ask_cancel(
     visitor: BuyerVisitor,
     PathParams(id): PathParams<OrderId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let order = find_order(&visitor, id).await?;
-    if !can_cancel(&order) {
-        return Ok(see_other(&format!("/store/orders/{id}")));
-    }
-    let frame = visitor.frame(t!("Cancel this order?"), Section::MyOrders);
     let lead = Sentence::new("Order {number} will be cancelled when you confirm.");
-    let lead = lead.word("number", order.record.number);
-    orders::cancellation_page(frame, visitor.app(), lead, format!("/store/orders/{id}"))
+    cancellation_page(&visitor, &order, (Section::MyOrders, "/store/orders"), lead)
 }
 
 pub(super) async fn cancel(
     PathParams(id): PathParams<OrderId>,
     BuyerSubmission { visitor, form }: BuyerSubmission,
-) -> PageResult<Response> {
-    find_order(&visitor, id).await?;
-    let (nonce, reason, access) =
-        (parse_nonce(&form)?, orders::read_cancellation(&form)?, visitor.team_access().await?);
-    let cancel = move |tx: &Tx<'_>| {
-        let cancelled = cancellation::cancel(tx, &access, id, &IfMatch::Absent, reason);
-        cancelled.map(|order| order.record.id.to_string())
-    };
-    run_once(&visitor, nonce, cancel).await?;
-    Ok(see_other(&format!("/store/orders/{id}?done=cancelled")))
+) -> PageResult {
+    cancel_order(&visitor, &form, id, "/store/orders").await
 }

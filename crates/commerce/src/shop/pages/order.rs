@@ -2,14 +2,14 @@
 
 use std::borrow::Borrow;
 
-use super::display;
+use super::order_view::OrderView;
 use super::{
-    AdminSubmission, AdminVisitor, is_form_error, map_faults, money, quantity_label, render,
-    run_once, seller_name, team_names,
+    AdminSubmission, AdminVisitor, display, is_form_error, map_faults, money, quantity_label,
+    render,
 };
-use crate::accounts::account;
-use crate::money::pages::methods::{MANUAL_METHODS, method_label};
-use crate::money::payment::{self, Method, Payment, PaymentDetails, Refund};
+use crate::accounts::permissions::Permission;
+use crate::money::pages::methods;
+use crate::money::payment::{Method, PaymentDetails};
 use crate::prelude::*;
 use crate::shop::cancellation::{self, OrderCancellation};
 use crate::shop::fulfillment::{self, FulfillRequest, LineQuantity};
@@ -98,55 +98,6 @@ impl LineQuantities {
     }
 }
 
-/// An entry in the history of an order.
-pub(super) struct HistoryEntry {
-    pub(super) at: Timestamp,
-    pub(super) title: String,
-    pub(super) detail: Option<String>,
-    /// Kind and text of a badge.
-    pub(super) badge: Option<(&'static str, &'static str)>,
-}
-
-/// The history of an order, in chronological order.
-pub(super) fn history(
-    order: &Order,
-    payments: &[Payment],
-    refunds: &[Refund],
-) -> Vec<HistoryEntry> {
-    let entry =
-        |at, what: &str| HistoryEntry { at, title: what.to_owned(), detail: None, badge: None };
-    let reason = |text: Option<&String>| text.map(|text| display::reason(text).to_owned());
-    let record = &order.record;
-    let mut history = vec![entry(record.created_at, t!("Order placed"))];
-    for payment in payments {
-        let amount = money(payment.amount, payment.currency);
-        let title =
-            t!("{amount} paid ({method})", amount, method = t!(method_label(payment.method)));
-        history.push(HistoryEntry {
-            detail: payment.reference.clone(),
-            ..entry(payment.paid_at, &title)
-        });
-    }
-    if record.total == 0 {
-        history.extend(record.paid_at.map(|at| entry(at, t!("Free order, no payment needed"))));
-    }
-    history.extend(record.fulfilled_at.map(|at| entry(at, t!("Everything picked up"))));
-    for refund in refunds {
-        let title = t!("{amount} refunded", amount = money(refund.amount, refund.currency));
-        let badge = Some(display::refund_badge(refund.status));
-        history.push(HistoryEntry {
-            detail: reason(refund.reason.as_ref()),
-            badge,
-            ..entry(refund.created_at, &title)
-        });
-    }
-    let cancelled = record.cancelled_at.map(|at| entry(at, t!("Cancelled")));
-    let detail = reason(record.cancel_reason.as_ref());
-    history.extend(cancelled.map(|entry| HistoryEntry { detail, ..entry }));
-    history.sort_by_key(|entry| entry.at);
-    history
-}
-
 /// The fields of a payment.
 const PAYMENT: &[Field] = &[
     Field::select("method", "Payment method", &[]).required("Choose a payment method."),
@@ -159,15 +110,10 @@ const PAYMENT: &[Field] = &[
 #[template(path = "shop/order.html")]
 struct OrderPage {
     frame: Frame,
-    order: Order,
-    seller: String,
-    badge: (&'static str, &'static str),
-    outstanding: kit::Money,
-    history: Vec<HistoryEntry>,
+    order: OrderView,
     /// The form for a payment. It also has the errors of the quantities.
     form: FilledForm,
     quantities: LineQuantities,
-    zone: Zone,
 }
 
 impl OrderPage {
@@ -178,10 +124,6 @@ impl OrderPage {
 
     fn can_cancel(&self) -> bool {
         can_cancel(&self.order)
-    }
-
-    fn can_refund(&self) -> bool {
-        self.order.record.paid > self.order.record.refunded
     }
 
     /// Label of the field for the units of a line that were not picked up.
@@ -197,81 +139,48 @@ pub(super) fn can_cancel(order: &Order) -> bool {
     order.record.status == Status::Placed || free
 }
 
-/// An order with its payments and refunds.
-pub(super) fn find_with_payments(
-    db: &Reader<'_>,
-    access: &TeamAccess,
-    id: OrderId,
-) -> Result<(Order, Vec<Payment>, Vec<Refund>)> {
-    let order = order::find(db, access, id)?;
-    let subject = id.to_string();
-    Ok((
-        order,
-        payment::find_by_subject(db, &subject)?,
-        payment::find_refunds_by_subject(db, &subject)?,
-    ))
-}
-
 async fn render_order(
     visitor: &AdminVisitor,
     id: OrderId,
     form: FilledForm,
     quantities: LineQuantities,
-) -> PageResult<Response> {
-    let load = move |db: &Reader<'_>| {
-        let (order, payments, refunds) = find_with_payments(db, EVERYWHERE, id)?;
-        let names = team_names(db, std::iter::once(order.record.team_id))?;
-        let seller = seller_name(&names, order.record.team_id);
-        let history = history(&order, &payments, &refunds);
-        Ok((order, seller, history, account::find(db)?.timezone))
-    };
-    let (order, seller, history, zone) = visitor.read(load).await?;
-    let outstanding = display::outstanding(&order);
-    let title = t!("Order {number}", number = order.record.number.to_string());
-    let frame = visitor.frame(title, Section::Orders);
-    let page = OrderPage {
-        frame: frame.flash(visitor.guest.done_flash(&DONE)),
-        seller,
-        badge: display::status_badge(order.record.status),
-        outstanding,
-        history,
-        form,
-        quantities,
-        zone,
-        order,
-    };
-    render(page.form.status(), &page)
+) -> PageResult {
+    let order = visitor.read(move |db| OrderView::load(db, EVERYWHERE, id)).await?;
+    let frame = visitor.frame(order.title(), Section::Orders);
+    let frame = frame.flash(visitor.guest.done_flash(&DONE));
+    render(form.status(), &OrderPage { frame, order, form, quantities })
 }
 
 /// The payment form, as it was submitted or with the outstanding amount.
 fn payment_form(order: &Order, submitted: Option<&Form>) -> FilledForm {
-    let methods = MANUAL_METHODS.map(|(method, label)| (method.as_str(), t!(label)));
     let form = match submitted {
         Some(form) => FilledForm::submitted(PAYMENT, form),
         None => FilledForm::empty(PAYMENT)
             .with("method", Method::Cash.as_str())
             .with("amount", display::outstanding(order).format_amount()),
     };
-    form.options("method", methods).currency(order.record.currency)
+    form.options("method", methods::manual_options()).currency(order.record.currency)
 }
 
 pub(super) async fn detail(
     visitor: AdminVisitor,
     PathParams(id): PathParams<OrderId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let order = find_order(&visitor, id).await?;
     let form = payment_form(&order, None).nonce(new_nonce(visitor.app()));
     render_order(&visitor, id, form, LineQuantities::default()).await
 }
 
-pub(super) async fn find_order(visitor: &AdminVisitor, id: OrderId) -> Result<Order> {
-    visitor.read(move |db| order::find(db, EVERYWHERE, id)).await
+/// An order that the visitor may see.
+pub(super) async fn find_order<N: Permission>(visitor: &Visitor<N>, id: OrderId) -> Result<Order> {
+    let access = visitor.team_access().await?;
+    visitor.read(move |db| order::find(db, &access, id)).await
 }
 
 pub(super) async fn pay(
     PathParams(id): PathParams<OrderId>,
     AdminSubmission { visitor, form }: AdminSubmission,
-) -> PageResult<Response> {
+) -> PageResult {
     let order = find_order(&visitor, id).await?;
     let (nonce, mut form) = (parse_nonce(&form)?, payment_form(&order, Some(&form)));
     let body = form.body();
@@ -283,13 +192,12 @@ pub(super) async fn pay(
     let method = body["method"].as_str().and_then(Method::parse);
     if let Some(method) = method.filter(|_| form.faults.is_empty()) {
         let reference = body["reference"].as_str().map(str::to_owned);
-        let details =
-            PaymentDetails { amount, method, reference, paid_at: None, provider_id: None };
+        let details = PaymentDetails { amount, reference, ..PaymentDetails::in_full(method) };
         let pay = move |tx: &Tx<'_>| {
             let before = order::find(tx, EVERYWHERE, id)?;
-            settle::pay(tx, before, details).map(|order| order.record.id.to_string())
+            settle::pay(tx, before, details).map(|_| id)
         };
-        if form.accept(run_once(&visitor, nonce, pay).await)?.is_some() {
+        if form.accept(visitor.write_once(nonce, pay).await)?.is_some() {
             return Ok(see_other(&format!("/admin/orders/{id}?done=paid")));
         }
     }
@@ -299,7 +207,7 @@ pub(super) async fn pay(
 pub(super) async fn fulfill(
     PathParams(id): PathParams<OrderId>,
     AdminSubmission { visitor, form }: AdminSubmission,
-) -> PageResult<Response> {
+) -> PageResult {
     let order = find_order(&visitor, id).await?;
     let nonce = parse_nonce(&form)?;
     let mut shown = payment_form(&order, None).same_nonce(&nonce);
@@ -312,10 +220,9 @@ pub(super) async fn fulfill(
         let lines = if all { None } else { Some(quantities.lines.clone()) };
         let fulfill = move |tx: &Tx<'_>| {
             let request = FulfillRequest { lines };
-            let order = fulfillment::fulfill(tx, EVERYWHERE, id, &IfMatch::Absent, request);
-            order.map(|order| order.record.id.to_string())
+            fulfillment::fulfill(tx, EVERYWHERE, id, &IfMatch::Absent, request).map(|_| id)
         };
-        match run_once(&visitor, nonce, fulfill).await {
+        match visitor.write_once(nonce, fulfill).await {
             Ok(_) => return Ok(see_other(&format!("/admin/orders/{id}?done=handed"))),
             Err(error) if is_form_error(&error) => shown.faults = quantities.map_faults(&error),
             Err(error) => return Err(error.into()),
@@ -327,39 +234,48 @@ pub(super) async fn fulfill(
 /// The fields of a cancellation.
 const CANCELLATION: &[Field] = &[Field::line("reason", "Reason", MAX_REASON_LENGTH)];
 
-/// The page that asks before an order is cancelled.
-pub(super) fn cancellation_page(
-    frame: Frame,
-    app: &App,
+/// The page that asks before an order is cancelled. `list` is the path of the list of orders.
+pub(super) fn cancellation_page<N: Permission>(
+    visitor: &Visitor<N>,
+    order: &Order,
+    (section, list): (Section, &str),
     lead: Sentence,
-    back: String,
-) -> PageResult<Response> {
+) -> PageResult {
+    let back = format!("{list}/{}", order.record.id);
+    if !can_cancel(order) {
+        return Ok(see_other(&back));
+    }
+    let frame = visitor.frame(t!("Cancel this order?"), section);
+    let form = FilledForm::empty(CANCELLATION).nonce(new_nonce(visitor.app()));
     ConfirmPage::new(frame, "Cancel order", back)
-        .lead(lead)
+        .lead(lead.word("number", order.record.number))
         .effect("The items can be sold to other people.")
         .effect("If the order uses a discount code, the code can be used again.")
         .effect("You cannot undo this. To get the items after all, place a new order.")
         .back_label("Go back")
-        .form(FilledForm::empty(CANCELLATION).nonce(new_nonce(app)), "Nothing was saved")
+        .form(form, "Nothing was saved")
         .respond()
 }
 
-pub(super) async fn ask_cancel(
-    visitor: AdminVisitor,
-    PathParams(id): PathParams<OrderId>,
-) -> PageResult<Response> {
-    let order = find_order(&visitor, id).await?;
-    if !can_cancel(&order) {
-        return Ok(see_other(&format!("/admin/orders/{id}")));
-    }
-    let frame = visitor.frame(t!("Cancel this order?"), Section::Orders);
-    let lead = Sentence::new("Order {number} for {name} will be cancelled when you confirm.");
-    let lead = lead.word("number", order.record.number).name("name", &order.record.buyer_name);
-    cancellation_page(frame, visitor.app(), lead, format!("/admin/orders/{id}"))
+/// Cancels an order, and redirects to it in the list with this path.
+pub(super) async fn cancel_order<N: Permission>(
+    visitor: &Visitor<N>,
+    form: &Form,
+    id: OrderId,
+    list: &str,
+) -> PageResult {
+    find_order(visitor, id).await?;
+    let (nonce, cancellation) = (parse_nonce(form)?, read_cancellation(form)?);
+    let access = visitor.team_access().await?;
+    let cancel = move |tx: &Tx<'_>| {
+        cancellation::cancel(tx, &access, id, &IfMatch::Absent, cancellation).map(|_| id)
+    };
+    visitor.write_once(nonce, cancel).await?;
+    Ok(see_other(&format!("{list}/{id}?done=cancelled")))
 }
 
 /// Reads the reason of a cancellation.
-pub(super) fn read_cancellation(form: &Form) -> Result<OrderCancellation> {
+fn read_cancellation(form: &Form) -> Result<OrderCancellation> {
     let mut form = FilledForm::submitted(CANCELLATION, form);
     let invalid = |form: &FilledForm| {
         let fault = Fault::new("/reason", "invalid", form.faults.at("reason").to_owned());
@@ -368,16 +284,19 @@ pub(super) fn read_cancellation(form: &Form) -> Result<OrderCancellation> {
     form.parse().ok_or_else(|| invalid(&form))
 }
 
+pub(super) async fn ask_cancel(
+    visitor: AdminVisitor,
+    PathParams(id): PathParams<OrderId>,
+) -> PageResult {
+    let order = find_order(&visitor, id).await?;
+    let lead = Sentence::new("Order {number} for {name} will be cancelled when you confirm.");
+    let lead = lead.name("name", &order.record.buyer_name);
+    cancellation_page(&visitor, &order, (Section::Orders, "/admin/orders"), lead)
+}
+
 pub(super) async fn cancel(
     PathParams(id): PathParams<OrderId>,
     AdminSubmission { visitor, form }: AdminSubmission,
-) -> PageResult<Response> {
-    find_order(&visitor, id).await?;
-    let (nonce, cancellation) = (parse_nonce(&form)?, read_cancellation(&form)?);
-    let cancel = move |tx: &Tx<'_>| {
-        let order = cancellation::cancel(tx, EVERYWHERE, id, &IfMatch::Absent, cancellation);
-        order.map(|order| order.record.id.to_string())
-    };
-    run_once(&visitor, nonce, cancel).await?;
-    Ok(see_other(&format!("/admin/orders/{id}?done=cancelled")))
+) -> PageResult {
+    cancel_order(&visitor, &form, id, "/admin/orders").await
 }

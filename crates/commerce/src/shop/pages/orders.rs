@@ -3,7 +3,8 @@
 use super::display::{self, STATUS_OPTIONS};
 use super::my_orders::PLACED;
 use super::{
-    AdminVisitor, fill_cells, money, product_options, render, seller_name, team_names, team_options,
+    AdminVisitor, fill_cells, find_seller, money, product_options, render, team_options,
+    with_sellers,
 };
 use crate::paging;
 use crate::prelude::*;
@@ -30,9 +31,8 @@ pub(super) fn describe(db: &Reader<'_>, access: &TeamAccess, query: &Form) -> Re
     let state = state.map(|(_, label)| format!("“{}”", t!(*label)));
     let search = query.optional("q").map(|q| format!("“{q}”"));
     let filter = order_filter(query);
-    let team = team_names(db, std::iter::once(filter.team_id))?;
-    let team =
-        filter.team_id.map(|id| t!("sold by {seller}", seller = seller_name(&team, Some(id))));
+    let seller = filter.team_id.map(|team| find_seller(db, Some(team))).transpose()?;
+    let team = seller.map(|seller| t!("sold by {seller}", seller));
     let product = filter.product_id.map(|id| product::find(db, access, id)).transpose()?;
     let product = product.map(|product| t!("containing {product}", product = product.record.name));
     let filters = [state, search, team, product];
@@ -53,12 +53,8 @@ impl OrderRow {
         orders: Vec<Order>,
         path: &'static str,
     ) -> Result<Vec<Self>> {
-        let names = team_names(db, orders.iter().map(|order| order.record.team_id))?;
-        let row = |order: Order| {
-            let seller = seller_name(&names, order.record.team_id);
-            Self { order, seller, path }
-        };
-        Ok(orders.into_iter().map(row).collect())
+        let orders = with_sellers(db, orders, |order| order.record.team_id)?.into_iter();
+        Ok(orders.map(|(order, seller)| Self { order, seller, path }).collect())
     }
 
     fn number_cell(&self, number: Cell<'static>) -> Cell<'_> {
@@ -125,7 +121,7 @@ struct OrdersPage {
     print_url: String,
 }
 
-pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
+pub(super) async fn list(visitor: AdminVisitor) -> PageResult {
     let asked = ListRequest::from_visitor(&visitor, paging::Order::Desc)?;
     let filter = order_filter(&asked.form);
     let read =
@@ -135,7 +131,7 @@ pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
     let load = move |db: &Reader<'_>| {
         let everywhere = &TeamAccess::AllTeams;
         let sums = listing::totals(db, everywhere, &filter)?;
-        let options = (team_options(db, everywhere)?, product_options(db, everywhere)?);
+        let options = (team_options(db)?, product_options(db, everywhere)?);
         Ok((OrderRow::all(db, rows, "/admin/orders")?, sums, options))
     };
     let (rows, sums, (teams, products)) = visitor.read(load).await?;

@@ -1,7 +1,7 @@
 //! Printable lists: orders, and the pickup list of a product. Coaches can print those of their teams.
 
 use super::orders::{OrderRow, PRINTED, describe, order_filter};
-use super::{heads, render, seller_name, team_names};
+use super::{find_seller, render, sums};
 use crate::accounts::account;
 use crate::accounts::permissions::OrdersManage;
 use crate::paging;
@@ -59,7 +59,7 @@ struct PrintedOrdersPage {
     times: Times,
 }
 
-pub(super) async fn orders(visitor: SellerVisitor) -> PageResult<Response> {
+pub(super) async fn orders(visitor: SellerVisitor) -> PageResult {
     let (query, access) = (visitor.guest.query()?, managed_access(&visitor).await?);
     let frame = list_frame(&visitor, t!("Orders").to_owned(), Section::Orders);
     let path = if frame.is_admin { "/admin/orders" } else { "/store/orders" };
@@ -82,7 +82,6 @@ pub(super) async fn orders(visitor: SellerVisitor) -> PageResult<Response> {
 struct PickupRow {
     order: Order,
     line: Line,
-    paid: bool,
 }
 
 #[derive(Template)]
@@ -100,25 +99,16 @@ struct PickupListPage {
     now: Timestamp,
 }
 
-impl PickupListPage {
-    /// The heads of the table.
-    fn heads() -> Vec<String> {
-        let first = heads(&[t!("Picked up"), t!("Buyer"), t!("Size or color")], &[t!("Quantity")]);
-        [first, heads(&[t!("Payment"), t!("Order")], &[])].concat()
-    }
-}
-
 pub(super) async fn pickup_list(
     visitor: SellerVisitor,
     PathParams(id): PathParams<ProductId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let access = managed_access(&visitor).await?;
     let load = move |db: &Reader<'_>| {
         let product = product::find(db, &access, id)?;
         let mut orders = listing::list_unfulfilled(db, &access, id, &first_page())?;
         let more = truncate(&mut orders);
-        let names = team_names(db, std::iter::once(product.record.team_id))?;
-        let seller = seller_name(&names, product.record.team_id);
+        let seller = find_seller(db, product.record.team_id)?;
         Ok((product, seller, orders, more, account::find(db)?.timezone))
     };
     let (product, seller, orders, more, zone) = visitor.read(load).await?;
@@ -147,8 +137,7 @@ fn pickup_rows(product: &Product, orders: Vec<Order>) -> Vec<PickupRow> {
     for order in orders {
         let lines = order.lines.iter().filter(|line| line.product_id == product.record.id);
         let open: Vec<_> = lines.filter(|line| line.unfulfilled() > 0).cloned().collect();
-        let paid = order.record.status != Status::Placed;
-        rows.extend(open.into_iter().map(|line| PickupRow { order: order.clone(), line, paid }));
+        rows.extend(open.into_iter().map(|line| PickupRow { order: order.clone(), line }));
     }
     let variant_index = |line: &Line| {
         let is_same = |variant: &crate::shop::variant::Variant| Some(variant.id) == line.variant_id;
@@ -163,13 +152,8 @@ fn pickup_rows(product: &Product, orders: Vec<Order>) -> Vec<PickupRow> {
 }
 
 fn counts(rows: &[PickupRow]) -> Vec<(String, i64)> {
-    let mut counts: Vec<(String, i64)> = Vec::new();
-    for PickupRow { line, .. } in rows {
-        let name = line.variant_name.clone().unwrap_or_else(|| line.name.clone());
-        match counts.iter_mut().find(|(other, _)| *other == name) {
-            Some((_, count)) => *count += line.unfulfilled(),
-            None => counts.push((name, line.unfulfilled())),
-        }
-    }
-    counts
+    sums(rows.iter().map(|PickupRow { line, .. }| {
+        let name = line.variant_name.as_ref().unwrap_or(&line.name);
+        (name.clone(), line.unfulfilled())
+    }))
 }

@@ -1,8 +1,6 @@
 //! The form for a product.
 
-use super::{
-    AdminSubmission, AdminVisitor, render, run_once, seller_name, team_names, team_options,
-};
+use super::{AdminSubmission, AdminVisitor, find_seller, render, team_options};
 use crate::accounts::account;
 use crate::money::settings;
 use crate::prelude::*;
@@ -196,15 +194,11 @@ async fn show_form(
     visitor: &AdminVisitor,
     form: FilledForm,
     product: Option<Product>,
-) -> PageResult<Response> {
+) -> PageResult {
     let title = product.as_ref().map_or(t!("New product"), |p| &p.record.name).to_owned();
     let load = move |db: &Reader<'_>| {
-        let names = team_names(db, product.iter().map(|product| product.record.team_id))?;
-        let product = product.map(|product| {
-            let seller = seller_name(&names, product.record.team_id);
-            (product, seller)
-        });
-        Ok((product, team_options(db, &TeamAccess::AllTeams)?))
+        let seller = product.as_ref().map(|product| find_seller(db, product.record.team_id));
+        Ok((product.zip(seller.transpose()?), team_options(db)?))
     };
     let (product, teams) = visitor.read(load).await?;
     let (status, frame) = (form.status(), visitor.frame(title, Section::Store));
@@ -217,7 +211,7 @@ async fn defaults(visitor: &AdminVisitor) -> Result<(Currency, Zone)> {
     visitor.read(|db| Ok((settings::load(db)?.currency, account::find(db)?.timezone))).await
 }
 
-pub(super) async fn new(visitor: AdminVisitor) -> PageResult<Response> {
+pub(super) async fn new(visitor: AdminVisitor) -> PageResult {
     let (currency, zone) = defaults(&visitor).await?;
     let form = FilledForm::empty(FIELDS)
         .zone(&zone)
@@ -229,17 +223,15 @@ pub(super) async fn new(visitor: AdminVisitor) -> PageResult<Response> {
     show_form(&visitor, form, None).await
 }
 
-pub(super) async fn create(
-    AdminSubmission { visitor, form }: AdminSubmission,
-) -> PageResult<Response> {
+pub(super) async fn create(AdminSubmission { visitor, form }: AdminSubmission) -> PageResult {
     let (nonce, mut form) = (parse_nonce(&form)?, submitted(&form, &defaults(&visitor).await?));
     let body = to_body(&mut form);
     if let Some(new) = form.finish::<NewProduct>(body) {
         let create = |tx: &Tx<'_>| {
             let product = product::create(tx, &TeamAccess::AllTeams, new);
-            product.map(|product| product.record.id.to_string())
+            product.map(|product| product.record.id)
         };
-        if form.accept(run_once(&visitor, nonce, create).await)?.is_some() {
+        if form.accept(visitor.write_once(nonce, create).await)?.is_some() {
             return Ok(see_other("/admin/store?done=made"));
         }
     }
@@ -253,7 +245,7 @@ async fn find_product(visitor: &AdminVisitor, id: ProductId) -> Result<Product> 
 pub(super) async fn edit(
     visitor: AdminVisitor,
     PathParams(id): PathParams<ProductId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let product = find_product(&visitor, id).await?;
     let form = filled_from(&product, &defaults(&visitor).await?.1);
     show_form(&visitor, form, Some(product)).await
@@ -262,7 +254,7 @@ pub(super) async fn edit(
 pub(super) async fn save(
     PathParams(id): PathParams<ProductId>,
     AdminSubmission { visitor, form }: AdminSubmission,
-) -> PageResult<Response> {
+) -> PageResult {
     let (before, (_, zone)) = (find_product(&visitor, id).await?, defaults(&visitor).await?);
     let form = submitted(&form, &(before.record.currency, zone.clone()));
     let mut form = form.without("team_id").without("currency");

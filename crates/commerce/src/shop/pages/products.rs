@@ -1,9 +1,7 @@
 //! The list of products, and archiving one.
 
 use super::display::ProductRow;
-use super::{
-    AdminSubmission, AdminVisitor, fill_cells, render, seller_name, team_names, team_options,
-};
+use super::{AdminSubmission, AdminVisitor, fill_cells, render, team_options, with_sellers};
 use crate::accounts::account;
 use crate::prelude::*;
 use crate::shop::product::{self, Product, Status};
@@ -54,7 +52,7 @@ const COLUMNS: &[Column<ProductRow>] = &[
     }),
 ];
 
-pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
+pub(super) async fn list(visitor: AdminVisitor) -> PageResult {
     let asked = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let (status, on_sale) = match asked.form.text("state") {
         "on_sale" => (Some(Status::Active), Some(true)),
@@ -76,13 +74,10 @@ pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
     let RowPage { rows, next } = RowPage::read(&visitor, &asked, read).await?;
     let now = visitor.app().clock.now();
     let load = move |db: &Reader<'_>| {
-        let names = team_names(db, rows.iter().map(|product| product.record.team_id))?;
-        let row = |product: Product| {
-            let seller = seller_name(&names, product.record.team_id);
-            ProductRow::new(product, seller, now)
-        };
+        let rows = with_sellers(db, rows, |product: &Product| product.record.team_id)?;
+        let row = |(product, seller)| ProductRow::new(product, seller, now);
         let products: Vec<_> = rows.into_iter().map(row).collect();
-        Ok((products, team_options(db, &TeamAccess::AllTeams)?, account::find(db)?.timezone))
+        Ok((products, team_options(db)?, account::find(db)?.timezone))
     };
     let (products, teams, zone) = visitor.read(load).await?;
     let filters = FilterBar::new(&asked.form)
@@ -98,31 +93,28 @@ pub(super) async fn list(visitor: AdminVisitor) -> PageResult<Response> {
 pub(super) async fn ask_archive(
     visitor: AdminVisitor,
     PathParams(id): PathParams<ProductId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let product = visitor.read(move |db| product::find(db, &TeamAccess::AllTeams, id)).await?;
     if product.record.status == Status::Archived {
         return Ok(see_other("/admin/store"));
     }
-    ConfirmPage::new(
-        visitor.frame(t!("Archive this product?"), Section::Store),
-        "Archive product",
-        format!("/admin/store/products/{id}"),
-    )
-    .lead(
-        Sentence::new("{name} will be archived when you confirm.")
-            .name("name", &product.record.name),
-    )
-    .effect("Nobody can order it anymore.")
-    .effect("Existing orders do not change. They can still be paid and picked up.")
-    .effect("You cannot put it on sale again. To pause the sale, change its sale dates instead.")
-    .back_label("Go back")
-    .respond()
+    let frame = visitor.frame(t!("Archive this product?"), Section::Store);
+    let lead = Sentence::new("{name} will be archived when you confirm.");
+    ConfirmPage::new(frame, "Archive product", format!("/admin/store/products/{id}"))
+        .lead(lead.name("name", &product.record.name))
+        .effect("Nobody can order it anymore.")
+        .effect("Existing orders do not change. They can still be paid and picked up.")
+        .effect(
+            "You cannot put it on sale again. To pause the sale, change its sale dates instead.",
+        )
+        .back_label("Go back")
+        .respond()
 }
 
 pub(super) async fn archive(
     PathParams(id): PathParams<ProductId>,
     AdminSubmission { visitor, .. }: AdminSubmission,
-) -> PageResult<Response> {
+) -> PageResult {
     let archive = move |tx: &store::Tx<'_>| {
         let product = product::find(tx, &TeamAccess::AllTeams, id)?;
         if product.record.status == Status::Archived {

@@ -1,11 +1,9 @@
 //! The printable receipt of an order.
 
-use super::order::find_with_payments;
-use super::{OrderVisitor, display, money, order_path, percent, render, seller_name, team_names};
-use crate::accounts::account;
-use crate::money::payment::{Payment, Refund};
+use super::order_view::OrderView;
+use super::{OrderVisitor, money, order_path, percent, render, sums};
 use crate::prelude::*;
-use crate::shop::order::{Line, Order, Status};
+use crate::shop::order::{Line, Status};
 use crate::web::prelude::*;
 
 #[derive(Template)]
@@ -14,15 +12,9 @@ struct ReceiptPage {
     frame: Frame,
     /// The path of the order's page.
     back_path: String,
-    club: String,
-    seller: String,
-    order: Order,
+    order: OrderView,
     /// Tax amounts by rate in basis points.
     taxes: Vec<(i64, i64)>,
-    outstanding: kit::Money,
-    payments: Vec<Payment>,
-    refunds: Vec<Refund>,
-    zone: Zone,
     now: Timestamp,
 }
 
@@ -40,27 +32,15 @@ impl ReceiptPage {
 pub(super) async fn show_receipt(
     visitor: OrderVisitor,
     PathParams(id): PathParams<OrderId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let access = visitor.team_access().await?;
-    let load = move |db: &Reader<'_>| {
-        let (order, payments, refunds) = find_with_payments(db, &access, id)?;
-        let names = team_names(db, std::iter::once(order.record.team_id))?;
-        let seller = seller_name(&names, order.record.team_id);
-        Ok((order, payments, refunds, seller, account::find(db)?))
-    };
-    let (order, payments, refunds, seller, account) = visitor.read(load).await?;
+    let order = visitor.read(move |db| OrderView::load(db, &access, id)).await?;
     let number = order.record.number.to_string();
     let title = t!("Receipt for order {number}", number);
     let page = ReceiptPage {
         back_path: order_path(&visitor, &order).await?,
         frame: visitor.frame(title, Section::MyOrders),
-        club: account.name,
-        seller,
         taxes: taxes(&order.lines),
-        outstanding: display::outstanding(&order),
-        payments,
-        refunds,
-        zone: account.timezone,
         now: visitor.app().clock.now(),
         order,
     };
@@ -69,13 +49,8 @@ pub(super) async fn show_receipt(
 
 /// Tax amounts by rate.
 fn taxes(lines: &[Line]) -> Vec<(i64, i64)> {
-    let mut taxes: Vec<(i64, i64)> = Vec::new();
-    for line in lines.iter().filter(|line| line.tax > 0) {
-        match taxes.iter_mut().find(|(rate, _)| *rate == line.tax_rate_bps) {
-            Some((_, tax)) => *tax += line.tax,
-            None => taxes.push((line.tax_rate_bps, line.tax)),
-        }
-    }
+    let lines = lines.iter().filter(|line| line.tax > 0);
+    let mut taxes = sums(lines.map(|line| (line.tax_rate_bps, line.tax)));
     taxes.sort_unstable();
     taxes
 }

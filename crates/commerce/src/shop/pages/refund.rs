@@ -1,10 +1,8 @@
 //! The refund page of an order.
 
-use super::order::{self as orders, LineQuantities};
-use super::{
-    AdminSubmission, AdminVisitor, is_form_error, money, money_text, quantity_label, render,
-    run_once,
-};
+use super::order::LineQuantities;
+use super::order_view::OrderView;
+use super::{AdminSubmission, AdminVisitor, is_form_error, money_text, quantity_label, render};
 use crate::money::pages::refund_methods::{self, REFUND_METHOD};
 use crate::prelude::*;
 use crate::shop::order::{self, Line, Order};
@@ -69,8 +67,7 @@ impl ReturnedLines<'_> {
 #[template(path = "shop/refund.html")]
 struct RefundPage {
     frame: Frame,
-    order: Order,
-    refundable: kit::Money,
+    order: OrderView,
     /// Whether the order was paid by card, so that the refund can be automatic.
     paid_by_card: bool,
     form: FilledForm,
@@ -105,12 +102,11 @@ async fn show_form(
     id: OrderId,
     form: FilledForm,
     quantities: &LineQuantities,
-) -> PageResult<Response> {
-    let load = move |db: &Reader<'_>| orders::find_with_payments(db, EVERYWHERE, id);
-    let (order, payments, refunds) = visitor.read(load).await?;
+) -> PageResult {
+    let order = find_order(visitor, id).await?;
     let frame = visitor.frame(t!("Refund", "noun"), Section::Orders);
-    let refundable = refundable(&order);
-    let default = refund_methods::default_method(&payments, &refunds);
+    let refundable = order.refundable();
+    let default = refund_methods::default_method(&order.payments, &order.refunds);
     let lines = ReturnedLines { order: &order, quantities, faults: &form.faults }.to_string();
     let mut form = form
         .currency(order.record.currency)
@@ -123,17 +119,17 @@ async fn show_form(
     }
     let status = form.status();
     let paid_by_card = default.is_some();
-    render(status, &RefundPage { frame, order, refundable, paid_by_card, form })
+    render(status, &RefundPage { frame, order, paid_by_card, form })
 }
 
-fn refundable(order: &Order) -> kit::Money {
-    money(order.record.paid - order.record.refunded, order.record.currency)
+async fn find_order(visitor: &AdminVisitor, id: OrderId) -> Result<OrderView> {
+    visitor.read(move |db| OrderView::load(db, EVERYWHERE, id)).await
 }
 
 pub(super) async fn refund_form(
     visitor: AdminVisitor,
     PathParams(id): PathParams<OrderId>,
-) -> PageResult<Response> {
+) -> PageResult {
     let form = FilledForm::empty(FIELDS).with("how", "all").with("restock", "yes");
     let form = form.nonce(new_nonce(visitor.app()));
     show_form(&visitor, id, form, &LineQuantities::default()).await
@@ -142,8 +138,8 @@ pub(super) async fn refund_form(
 pub(super) async fn refund(
     PathParams(id): PathParams<OrderId>,
     AdminSubmission { visitor, form }: AdminSubmission,
-) -> PageResult<Response> {
-    let order = orders::find_order(&visitor, id).await?;
+) -> PageResult {
+    let order = find_order(&visitor, id).await?;
     let nonce = parse_nonce(&form)?;
     let mut filled = FilledForm::submitted(FIELDS, &form).currency(order.record.currency);
     let mut line_faults = Faults::default();
@@ -151,18 +147,18 @@ pub(super) async fn refund(
     if filled.text("how") == "lines" {
         filled.faults = line_faults;
     }
-    let new = to_refund(&mut filled, &quantities, refundable(&order));
+    let new = to_refund(&mut filled, &quantities, order.refundable());
     let (all, shown_amount) = (filled.text("how") == "all", filled.text("left").to_owned());
     let refund = move |tx: &Tx<'_>| {
-        // Fails inside `run_once`, so that a form sent twice is recognized even if nothing is left to refund.
+        // Fails inside `write_once`, so that a form sent twice is recognized even if nothing is left to refund.
         let new = new.ok_or_else(|| Error::invalid(Vec::new()))?;
         let current = order::find(tx, EVERYWHERE, id)?.record;
         if all && (current.paid - current.refunded).to_string() != shown_amount {
             return Err(Error::new(Code::Conflict, AMOUNT_CHANGED));
         }
-        refunding::refund(tx, EVERYWHERE, id, &IfMatch::Absent, new).map(|_| id.to_string())
+        refunding::refund(tx, EVERYWHERE, id, &IfMatch::Absent, new).map(|_| id)
     };
-    match run_once(&visitor, nonce, refund).await {
+    match visitor.write_once(nonce, refund).await {
         Ok(_) => return Ok(see_other(&format!("/admin/orders/{id}?done=refunded"))),
         Err(error) if !is_form_error(&error) => return Err(error.into()),
         Err(error) if filled.faults.is_empty() || error.code == Code::Conflict => {

@@ -31,24 +31,17 @@ impl BuyerPage {
     }
 }
 
-pub(super) async fn new(visitor: AdminVisitor) -> PageResult<Response> {
+pub(super) async fn new(visitor: AdminVisitor) -> PageResult {
     let query = visitor.guest.query()?;
     let input = CheckoutForm::read(&query);
     if input.has_buyer() {
-        return storefront::render_storefront(
-            &visitor,
-            OrderChannel::Staff,
-            input,
-            Faults::default(),
-        )
-        .await;
+        let (channel, faults) = (OrderChannel::Staff, Faults::default());
+        return storefront::render_storefront(&visitor, channel, input, faults).await;
     }
     choose_buyer(&visitor, &query, input).await
 }
 
-pub(super) async fn create(
-    AdminSubmission { visitor, form }: AdminSubmission,
-) -> PageResult<Response> {
+pub(super) async fn create(AdminSubmission { visitor, form }: AdminSubmission) -> PageResult {
     checkout_form::handle_form(&visitor, &form, OrderChannel::Staff).await
 }
 
@@ -57,7 +50,7 @@ pub(super) async fn choose_buyer<N: Permission>(
     visitor: &Visitor<N>,
     form: &Form,
     input: CheckoutForm,
-) -> PageResult<Response> {
+) -> PageResult {
     let faults = buyer_errors(form, &input);
     let q = form.text("q").to_owned();
     let search = q.clone();

@@ -116,12 +116,6 @@ impl ProductCard {
     }
 }
 
-/// The products of one seller.
-struct SellerSection {
-    seller: String,
-    products: Vec<ProductCard>,
-}
-
 /// A person of the family with their team memberships.
 struct FamilyBuyer {
     id: PersonId,
@@ -133,6 +127,7 @@ struct FamilyBuyer {
 struct StorefrontData {
     /// The products of each seller.
     sellers: Vec<(String, Vec<Product>)>,
+    /// The visitor and those they look after, if they are on a roster.
     family: Vec<FamilyBuyer>,
     /// Name of the buyer of a staff order.
     buyer: String,
@@ -146,22 +141,14 @@ struct StorefrontData {
 struct StorefrontPage {
     frame: Frame,
     channel: OrderChannel,
-    sections: Vec<SellerSection>,
-    /// Whether the visitor or anybody they look after is on a roster.
-    has_family: bool,
-    buyer: String,
-    unavailable: Vec<(String, String)>,
+    /// The products of each seller.
+    sections: Vec<(String, Vec<ProductCard>)>,
+    /// Everything else on the page. The products are in `sections`.
+    data: StorefrontData,
     input: CheckoutForm,
     faults: Faults,
     /// Errors of fields that are no longer on the page.
     other_errors: Vec<String>,
-    zone: Zone,
-}
-
-impl StorefrontPage {
-    fn is_staff_order(&self) -> bool {
-        self.channel == OrderChannel::Staff
-    }
 }
 
 /// The access of a user who orders for their family, ignoring the teams they manage.
@@ -217,9 +204,8 @@ fn load_for_staff_order(
     person: Option<PersonId>,
     name: String,
 ) -> Result<StorefrontData> {
-    let by_name = ResolvedBuyer { member_id: None, person_id: None, name, email: None };
     let person = person.map(|person| buyer::find_by_id(db, person)).transpose()?.flatten();
-    let buyer = person.unwrap_or(by_name);
+    let buyer = person.unwrap_or_else(|| ResolvedBuyer::by_name(name, None));
     let memberships = TeamMemberships::load(db, &buyer)?;
     let products = find_on_sale(db, &TeamAccess::AllTeams)?;
     let names = team_names(db, products.iter().map(|product| product.record.team_id))?;
@@ -264,23 +250,22 @@ pub(super) async fn render_storefront<N: Permission>(
     channel: OrderChannel,
     input: CheckoutForm,
     faults: Faults,
-) -> PageResult<Response> {
+) -> PageResult {
     let user = visitor.visit.user;
     let (person, name) = (input.buyer_id(), input.name.clone());
     let load = move |db: &Reader<'_>| match channel {
         OrderChannel::SelfService => load_for_family(db, user),
         OrderChannel::Staff => load_for_staff_order(db, person, name),
     };
-    let StorefrontData { sellers, family, buyer, unavailable, zone } = visitor.read(load).await?;
+    let mut data = visitor.read(load).await?;
+    let sellers = std::mem::take(&mut data.sellers);
     let card = |product: Product| match channel {
-        OrderChannel::SelfService => ProductCard::for_family(product, &family, &input),
+        OrderChannel::SelfService => ProductCard::for_family(product, &data.family, &input),
         OrderChannel::Staff => Some(ProductCard::for_staff_order(product, &input)),
     };
-    let sections = sellers.into_iter().map(|(seller, products)| SellerSection {
-        seller,
-        products: products.into_iter().filter_map(card).collect(),
-    });
-    let sections: Vec<_> = sections.filter(|section| !section.products.is_empty()).collect();
+    let cards = |products: Vec<Product>| products.into_iter().filter_map(card).collect::<Vec<_>>();
+    let sections = sellers.into_iter().map(|(seller, products)| (seller, cards(products)));
+    let sections: Vec<_> = sections.filter(|(_, products)| !products.is_empty()).collect();
     let other_errors = errors_off_page(&sections, &faults);
     let title = if channel == OrderChannel::Staff { t!("New order") } else { t!("Store") };
     let code = super::form_status(&faults);
@@ -288,22 +273,18 @@ pub(super) async fn render_storefront<N: Permission>(
         frame: channel.frame(visitor, title),
         channel,
         sections,
-        has_family: !family.is_empty(),
-        buyer,
-        unavailable,
+        data,
         input,
         faults,
         other_errors,
-        zone,
     };
     super::render(code, &page)
 }
 
 /// The errors of fields that are no longer on the page.
-fn errors_off_page(sections: &[SellerSection], faults: &Faults) -> Vec<String> {
-    let groups = || {
-        sections.iter().flat_map(|section| &section.products).flat_map(|product| &product.groups)
-    };
+fn errors_off_page(sections: &[(String, Vec<ProductCard>)], faults: &Faults) -> Vec<String> {
+    let groups =
+        || sections.iter().flat_map(|(_, products)| products).flat_map(|product| &product.groups);
     let is_on_page = |field: &str| {
         let about_product = field.starts_with("q-") || field.starts_with("for-");
         !about_product
@@ -315,18 +296,11 @@ fn errors_off_page(sections: &[SellerSection], faults: &Faults) -> Vec<String> {
     missing.map(|(_, message)| message.to_owned()).collect()
 }
 
-pub(super) async fn show(visitor: BuyerVisitor) -> PageResult<Response> {
-    render_storefront(
-        &visitor,
-        OrderChannel::SelfService,
-        CheckoutForm::default(),
-        Faults::default(),
-    )
-    .await
+pub(super) async fn show(visitor: BuyerVisitor) -> PageResult {
+    let (input, faults) = (CheckoutForm::default(), Faults::default());
+    render_storefront(&visitor, OrderChannel::SelfService, input, faults).await
 }
 
-pub(super) async fn submit(
-    BuyerSubmission { visitor, form }: BuyerSubmission,
-) -> PageResult<Response> {
+pub(super) async fn submit(BuyerSubmission { visitor, form }: BuyerSubmission) -> PageResult {
     checkout_form::handle_form(&visitor, &form, OrderChannel::SelfService).await
 }

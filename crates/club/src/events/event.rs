@@ -362,13 +362,8 @@ pub fn views(db: &Reader<'_>, events: Vec<Event>) -> Result<Vec<EventView>> {
     let locations = location::find_all(db, events.iter().filter_map(|event| event.location_id))?;
     let views = events.into_iter().map(|event| {
         let location = locations.iter().find(|location| Some(location.id) == event.location_id);
-        let Event {
-            yes_count: yes,
-            no_count: no,
-            maybe_count: maybe,
-            waitlisted_count: waitlisted,
-            ..
-        } = event;
+        let (yes, no) = (event.yes_count, event.no_count);
+        let (maybe, waitlisted) = (event.maybe_count, event.waitlisted_count);
         let answered = yes + no + maybe + waitlisted;
         let asked = if event.rsvp_enabled { event.asked_count } else { 0 };
         let unanswered = (asked - answered).max(0);
@@ -420,8 +415,7 @@ pub fn touch_at_location(tx: &Tx<'_>, location: LocationId) -> Result<()> {
 
 /// Updates the row of an event.
 pub fn update(tx: &Tx<'_>, event: &Event) -> Result<()> {
-    map_unique_violation(tx.execute(Event::UPDATE, &event.bind()))?;
-    Ok(())
+    map_unique_violation(tx.execute(Event::UPDATE, &event.bind())).map(drop)
 }
 
 /// Updates the position of an event in its series, and whether it is an exception to the series. Both are internal,

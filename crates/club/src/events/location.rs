@@ -91,7 +91,7 @@ record! {
     }
 }
 
-impl_resource!(Location by LocationId: Subject Versioned Paged);
+impl_resource!(Location by LocationId: Subject Versioned Paged Saved);
 
 impl NewLocation {
     /// The faults that the fields alone show.
@@ -216,9 +216,8 @@ pub fn change(
     change: LocationChange,
 ) -> Result<Location> {
     let before = expected.check(find(tx, &TeamAccess::AllTeams, id))?;
-    if before.status == Status::Archived {
-        return Err(Error::invalid_state("An archived location cannot be changed."));
-    }
+    Error::invalid_state("An archived location cannot be changed.")
+        .when(before.status == Status::Archived)?;
     let shared = change.shared.clone().apply_or(before.shared, true);
     let after = before.apply(change, shared);
     check_coordinates(&after)?;
@@ -231,9 +230,8 @@ pub fn change(
 /// Archives a location: it can no longer be used for new events. Existing events keep it.
 pub fn archive(tx: &Tx<'_>, id: LocationId, expected: &IfMatch) -> Result<Location> {
     let before = expected.check(find(tx, &TeamAccess::AllTeams, id))?;
-    if before.status == Status::Archived {
-        return Err(Error::invalid_state("The location is already archived."));
-    }
+    Error::invalid_state("The location is already archived.")
+        .when(before.status == Status::Archived)?;
     let after = Location { status: Status::Archived, ..before.clone() };
     update(tx, "location.archived", &before, after)
 }
@@ -244,8 +242,7 @@ fn update(
     before: &Location,
     after: Location,
 ) -> Result<Location> {
-    let after = Location { updated_at: tx.now(), version: before.version + 1, ..after };
-    map_unique_violation(tx.execute(Location::UPDATE, &after.bind()))?;
+    let after = map_unique_violation(after.save(tx))?;
     event::touch_at_location(tx, after.id)?;
     tx.publish_change(notification, before, &after)?;
     Ok(after)
@@ -269,7 +266,7 @@ fn missing_coordinate(latitude: Option<f64>, longitude: Option<f64>) -> Option<F
 }
 
 /// Turns a violation of the unique constraint into an error for the caller.
-fn map_unique_violation(result: store::Result<u64>) -> Result<u64> {
+fn map_unique_violation<T>(result: store::Result<T>) -> Result<T> {
     let detail = "Another location already has this external ID.";
     result.on_unique_violation("location_account_id_external_id_key", "/external_id", detail)
 }

@@ -22,9 +22,7 @@ pub fn take(
     expected: &IfMatch,
 ) -> Result<EventView> {
     let before = find_open_event(tx, access, assignment, expected)?;
-    if !belongs_to_team(tx, &before, assignment.person)? {
-        return Err(Error::not_found());
-    }
+    Error::not_found().when(!belongs_to_team(tx, &before, assignment.person)?)?;
     let duties = before.duties.assign(assignment.duty, assignment.person)?;
     update(tx, before, duties)
 }
@@ -53,12 +51,8 @@ fn find_open_event(
     });
     let event = expected.check(event)?;
     team::find_active(tx, event.team_id)?;
-    if event.status == Status::Cancelled {
-        return Err(Error::invalid_state("The event is cancelled."));
-    }
-    if event.is_over(tx.now()) {
-        return Err(Error::invalid_state("The event is over."));
-    }
+    Error::invalid_state("The event is cancelled.").when(event.status == Status::Cancelled)?;
+    Error::invalid_state("The event is over.").when(event.is_over(tx.now()))?;
     Ok(event)
 }
 
@@ -90,7 +84,7 @@ pub fn release_former_members(tx: &Tx<'_>, team: TeamId) -> Result<()> {
 /// Whether the person is on the event's team, or is a guardian of somebody who is.
 fn belongs_to_team(tx: &Tx<'_>, event: &Event, person: PersonId) -> Result<bool> {
     let team = event.team_id;
-    let member: Option<(PersonId,)> = tx.optional(
+    tx.exists(
         "select person_id from member
          where account_id = :account and team_id = :team and status in ('active', 'injured')
            and (person_id = :person or person_id in (
@@ -98,8 +92,7 @@ fn belongs_to_team(tx: &Tx<'_>, event: &Event, person: PersonId) -> Result<bool>
                where account_id = :account and guardian_id = :person))
          limit 1",
         bind! { team, person },
-    )?;
-    Ok(member.is_some())
+    )
 }
 
 fn update(tx: &Tx<'_>, before: Event, duties: Duties) -> Result<EventView> {

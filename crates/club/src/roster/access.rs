@@ -19,12 +19,11 @@ row! {
 
 /// The access of a user in the account.
 pub fn for_user(db: &Reader<'_>, user: UserId) -> Result<RosterAccess> {
-    let own: Vec<(PersonId,)> = db.all(
+    let own: Vec<PersonId> = db.ids(
         "select id from person
          where account_id = :account and user_id = :user and erased_at is null",
         bind! { user },
     )?;
-    let own: Vec<_> = own.into_iter().map(|(person,)| person).collect();
     if own.is_empty() {
         return Ok(RosterAccess::default());
     }

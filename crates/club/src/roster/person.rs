@@ -51,6 +51,13 @@ record! {
 
 impl_resource!(Person by PersonId: Versioned);
 
+impl Person {
+    /// Fails if the personal data of the person was erased.
+    pub(super) fn check_not_erased(&self) -> Result<()> {
+        Error::invalid_state("This person was erased.").when(self.erased_at.is_some())
+    }
+}
+
 /// Changes to a person. Fields that are left out stay unchanged; `null` clears a field.
 #[input]
 #[derive(Default)]
@@ -143,11 +150,8 @@ pub fn find(db: &Reader<'_>, id: PersonId) -> Result<Person> {
 /// of such a person, or the user's own family. Other people are not found.
 pub fn find_visible(db: &Reader<'_>, access: &TeamAccess, id: PersonId) -> Result<Person> {
     let person = find(db, id)?;
-    if filter_visible(db, access, &[id])?.contains(&id) {
-        Ok(person)
-    } else {
-        Err(Error::not_found())
-    }
+    Error::not_found().when(!filter_visible(db, access, &[id])?.contains(&id))?;
+    Ok(person)
 }
 
 /// The people among these that a caller with this access may see.
@@ -161,16 +165,15 @@ pub fn filter_visible(
         TeamAccess::Teams(teams) => teams,
         TeamAccess::User(place) => &place.managed_team_ids,
     };
-    let family = people.iter().copied().filter(|person| access.is_family(*person));
+    let family: Vec<_> = people.iter().copied().filter(|id| access.is_family(*id)).collect();
     let people = people.to_vec();
-    let rows: Vec<(PersonId,)> = db.all(
-        sql!(
-            "select id from person where account_id = :account and id in (:people)",
-            VISIBLE_FILTER
-        ),
-        bind! { people, teams },
-    )?;
-    Ok(rows.into_iter().map(|(id,)| id).chain(family).collect())
+    let text = sql!(
+        "select id from person where account_id = :account and id in (:people)",
+        VISIBLE_FILTER
+    );
+    let mut visible: BTreeSet<_> = db.ids(text, bind! { people, teams })?;
+    visible.extend(family);
+    Ok(visible)
 }
 
 /// SQL condition: the person is on one of `:teams`, or a guardian of a person on one of them.

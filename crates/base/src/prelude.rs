@@ -6,7 +6,7 @@ pub use crate::if_match::{IfMatch, Versioned};
 pub use crate::metadata::Metadata;
 pub use crate::paging::{Order, Page, Paged};
 pub use crate::queries::Queries;
-pub use crate::resource::{copy_fields, impl_resource, json_column};
+pub use crate::resource::{copy_fields, impl_resource, json_column, paged_by};
 pub use crate::rights::{ScopeName, Scopes, TeamAccess};
 pub use crate::signals::Publish;
 pub use crate::violations::Violations;

@@ -30,16 +30,25 @@ macro_rules! impl_resource {
         }
     };
     (@Paged $type:ident, $id:ident) => {
-        impl $crate::paging::Paged for $type {
-            type SortKey = $id;
+        $crate::resource::paged_by!($type, id: $id);
+    };
+}
+pub use impl_resource;
 
-            fn sort_key(&self) -> $id {
-                self.id
+/// Implements the page order of a list that is sorted by one field: `paged_by!(Rsvp, member_id: MemberId);`.
+#[macro_export]
+macro_rules! paged_by {
+    ($type:ident, $field:ident: $key:ty) => {
+        impl $crate::paging::Paged for $type {
+            type SortKey = $key;
+
+            fn sort_key(&self) -> $key {
+                self.$field
             }
         }
     };
 }
-pub use impl_resource;
+pub use paged_by;
 
 /// Builds a struct with fields that other values have too: `..source { a, b }` moves them, `..&source { a, b }` clones
 /// them. `copy_fields! { Member { private: None, ..membership { id, team_id } ..&person { first_name } } }`

@@ -97,8 +97,7 @@ fn create_practices(tx: &Tx<'_>, demo: &DemoTeam, ground: LocationId) -> Result<
         )),
         ..empty_event(team, Kind::Practice, local_time(first, 0, hour, 0)?)
     };
-    schedule::create(tx, &TeamAccess::AllTeams, new)?;
-    Ok(())
+    schedule::create(tx, &TeamAccess::AllTeams, new).map(drop)
 }
 
 /// A Saturday game; every other one is at home.
@@ -164,6 +163,5 @@ fn create_rsvp(tx: &Tx<'_>, event: EventId, member: &Member, seed: usize) -> Res
     let new = NewAnswer { answer, note: note.map(str::to_owned), on_behalf_of: None };
     // Each answer changes the event's counts, so read it again.
     let event = event::find(tx, &TeamAccess::AllTeams, event)?;
-    rsvp::record_answer(tx, event, member.id, new, tx.actor())?;
-    Ok(())
+    rsvp::record_answer(tx, event, member.id, new, tx.actor()).map(drop)
 }

@@ -141,12 +141,8 @@ record! {
 impl Event {
     /// Start, end and time zone of the event.
     pub fn span(&self) -> Span {
-        Span {
-            starts_at: self.starts_at,
-            ends_at: self.ends_at,
-            zone: self.timezone.clone(),
-            all_day: self.all_day,
-        }
+        let Self { starts_at, ends_at, all_day, .. } = *self;
+        Span { starts_at, ends_at, zone: self.timezone.clone(), all_day }
     }
 
     /// Whether the event has ended.

@@ -26,13 +26,7 @@ row! {
     }
 }
 
-impl Paged for RsvpChange {
-    type SortKey = i64;
-
-    fn sort_key(&self) -> i64 {
-        self.position
-    }
-}
+paged_by!(RsvpChange, position: i64);
 
 row! {
     /// A member who has not answered.

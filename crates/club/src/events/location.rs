@@ -139,31 +139,21 @@ pub fn find(db: &Reader<'_>, access: &TeamAccess, id: LocationId) -> Result<Loca
         let text = sql!(Location::SELECT, " where account_id = :account and id = :id");
         return Ok(db.one(text, bind! { id })?);
     }
-    let Visibility { teams, manages_team, creator } = Visibility::of(db, access);
+    let (teams, manages_team, creator) = visibility(db, access);
     let text = sql!(Location::SELECT, " where account_id = :account and id = :id", VISIBLE);
     Ok(db.one(text, bind! { id, teams, manages_team, creator })?)
 }
 
-/// Query parameters that limit locations to what a caller with access to certain teams may see.
-struct Visibility {
-    /// The teams whose events the caller sees.
-    teams: Vec<TeamId>,
-    /// Whether the caller manages a team and so sees shared locations.
-    manages_team: bool,
-    /// The caller, who sees the locations they created.
-    creator: String,
-}
-
-impl Visibility {
-    fn of(db: &Reader<'_>, access: &TeamAccess) -> Self {
-        let (teams, manages_team) = match access {
-            TeamAccess::User(place) => {
-                (place.visible_team_ids.clone(), !place.managed_team_ids.is_empty())
-            }
-            _ => (access.team_filter().1, false),
-        };
-        Self { teams, manages_team, creator: db.actor().to_owned() }
-    }
+/// SQL parameters of [`VISIBLE`]: the teams whose events the caller sees, whether the caller manages a team and so sees
+/// shared locations, and the caller, who sees the locations they created.
+fn visibility(db: &Reader<'_>, access: &TeamAccess) -> (Vec<TeamId>, bool, String) {
+    let (teams, manages_team) = match access {
+        TeamAccess::User(place) => {
+            (place.visible_team_ids.clone(), !place.managed_team_ids.is_empty())
+        }
+        _ => (access.team_filter().1, false),
+    };
+    (teams, manages_team, db.actor().to_owned())
 }
 
 const VISIBLE: &str = "
@@ -195,7 +185,7 @@ pub fn list(
         TeamAccess::AllTeams => page_sql!(page, Location::SELECT, FILTER),
         _ => page_sql!(page, Location::SELECT, FILTER, VISIBLE),
     };
-    let Visibility { teams, manages_team, creator } = Visibility::of(db, access);
+    let (teams, manages_team, creator) = visibility(db, access);
     let values = bind! { after, limit, status, external_id, updated_since, pattern, teams, manages_team,
     creator };
     Ok(db.all(text, values)?)

@@ -62,14 +62,7 @@ record! {
 }
 
 impl_resource!(Rsvp by RsvpId: Versioned);
-
-impl Paged for Rsvp {
-    type SortKey = MemberId;
-
-    fn sort_key(&self) -> MemberId {
-        self.member_id
-    }
-}
+paged_by!(Rsvp, member_id: MemberId);
 
 /// An answer to an event.
 #[input(as = AnswerRsvpRequest)]

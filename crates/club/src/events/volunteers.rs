@@ -6,24 +6,16 @@ use super::event_time::MAX_DURATION;
 use crate::prelude::*;
 use crate::teams::team;
 
-/// A duty of an event and the person who takes it or gives it up.
-#[derive(Debug, Clone, Copy)]
-pub struct DutyAssignment {
-    pub event: EventId,
-    pub duty: DutyId,
-    pub person: PersonId,
-}
-
 /// Assigns a duty to a member of the team or a guardian of one. Assigning it twice changes nothing.
 pub fn take(
     tx: &Tx<'_>,
     access: &TeamAccess,
-    assignment: DutyAssignment,
+    (event, duty, person): (EventId, DutyId, PersonId),
     expected: &IfMatch,
 ) -> Result<EventView> {
-    let before = find_open_event(tx, access, assignment, expected)?;
-    Error::not_found().when(!belongs_to_team(tx, &before, assignment.person)?)?;
-    let duties = before.duties.assign(assignment.duty, assignment.person)?;
+    let before = find_open_event(tx, access, (event, person), expected)?;
+    Error::not_found().when(!belongs_to_team(tx, &before, person)?)?;
+    let duties = before.duties.assign(duty, person)?;
     update(tx, before, duties)
 }
 
@@ -31,24 +23,22 @@ pub fn take(
 pub fn release(
     tx: &Tx<'_>,
     access: &TeamAccess,
-    assignment: DutyAssignment,
+    (event, duty, person): (EventId, DutyId, PersonId),
     expected: &IfMatch,
 ) -> Result<EventView> {
-    let before = find_open_event(tx, access, assignment, expected)?;
-    let duties = before.duties.unassign(assignment.duty, assignment.person)?;
+    let before = find_open_event(tx, access, (event, person), expected)?;
+    let duties = before.duties.unassign(duty, person)?;
     update(tx, before, duties)
 }
 
 fn find_open_event(
     tx: &Tx<'_>,
     access: &TeamAccess,
-    assignment: DutyAssignment,
+    (event, person): (EventId, PersonId),
     expected: &IfMatch,
 ) -> Result<Event> {
-    let event = event::find(tx, access, assignment.event).and_then(|event| {
-        access.check_person(event.team_id, assignment.person)?;
-        Ok(event)
-    });
+    let event = event::find(tx, access, event)
+        .and_then(|event| access.check_person(event.team_id, person).map(|()| event));
     let event = expected.check(event)?;
     team::find_active(tx, event.team_id)?;
     Error::invalid_state("The event is cancelled.").when(event.status == Status::Cancelled)?;

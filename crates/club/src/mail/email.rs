@@ -188,19 +188,17 @@ pub fn enqueue_to_admins(
     for user in admins {
         let locale = locales.get(&user.id).copied().unwrap_or(Locale::ENGLISH);
         let (subject, body_text) = locale.run(|| (subject.to_string(), text.to_string()));
-        enqueue(
-            tx,
-            NewEmail {
-                person_id: None,
-                about: about.to_owned(),
-                to_name: user.name,
-                to_address: user.email,
-                subject,
-                body_text,
-                html_body: None,
-                locale,
-            },
-        )?;
+        let new = NewEmail {
+            person_id: None,
+            about: about.to_owned(),
+            to_name: user.name,
+            to_address: user.email,
+            subject,
+            body_text,
+            html_body: None,
+            locale,
+        };
+        enqueue(tx, new)?;
     }
     Ok(())
 }

@@ -42,13 +42,7 @@ impl Versioned for Receipt {
     }
 }
 
-impl Paged for Receipt {
-    type SortKey = PersonId;
-
-    fn sort_key(&self) -> PersonId {
-        self.person_id
-    }
-}
+paged_by!(Receipt, person_id: PersonId);
 
 /// A receipt in a notification: the message was read by the person. It contains no names and no content.
 #[derive(Debug, Serialize, ToSchema)]

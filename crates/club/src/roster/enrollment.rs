@@ -21,10 +21,8 @@ pub fn enroll_guardian(
     let child = person::find(tx, child)?;
     Error::not_found().when(child.erased_at.is_some())?;
     let guardians = guardian::list_for(tx, &[child.id])?;
-    let existing = match linking::find_person(tx, user.id)? {
-        Some(person) => Some(person),
-        None => find_by_confirmed_email(&guardians, user).cloned(),
-    };
+    let matching = || find_by_confirmed_email(&guardians, user).cloned();
+    let existing = linking::find_person(tx, user.id)?.or_else(matching);
     let mut cascade = VersionCascade::default();
     let own = match existing {
         Some(person) => person,
@@ -60,7 +58,7 @@ fn find_by_confirmed_email<'a>(guardians: &'a [GuardianLink], user: &User) -> Op
 
 fn create_person(tx: &Tx<'_>, user: &User, cascade: &mut VersionCascade) -> Result<Person> {
     let person = person_fields(tx, user)?.apply(&person::blank(tx));
-    person::insert(tx, &person)?;
+    tx.execute(Person::INSERT, &person.bind())?;
     cascade.person_created(person.id);
     Ok(person)
 }

@@ -324,13 +324,11 @@ fn resolve_person(
     let existing = similar.into_iter().find(|person| {
         person.id != child && visible.contains(&person.id) && is_match(person, &new)
     });
-    Ok(Some(match existing {
-        Some(person) => {
-            let after = fill_missing_contacts(&person, new);
-            (Some(person), after)
-        }
-        None => (None, new),
-    }))
+    let after = match &existing {
+        Some(person) => fill_missing_contacts(person, new),
+        None => new,
+    };
+    Ok(Some((existing, after)))
 }
 
 /// Whether a new person matches an existing one: same name, and no conflicting email address or phone number.
@@ -367,7 +365,7 @@ pub(super) fn replace(
     for PlannedGuardian { before, after, .. } in plan {
         match before {
             None => {
-                person::insert(tx, &after)?;
+                tx.execute(Person::INSERT, &after.bind())?;
                 cascade.person_created(after.id);
             }
             Some(before) if before != after => {

@@ -25,13 +25,10 @@ pub fn link(tx: &Tx<'_>, id: PersonId, user: UserId) -> Result<Person> {
         .when(before.user_id.is_some())?;
     let is_in_club = user::clubs(tx, user)?.iter().any(|club| club.id == tx.account());
     Error::not_found().when(!is_in_club)?;
+    let constraint = "person_account_id_user_id_key";
     let detail = "This user is already linked to another person of the club.";
     let linked = Person { user_id: Some(user), ..before.clone() };
-    save_person(tx, before, &linked).on_unique_violation(
-        "person_account_id_user_id_key",
-        "/user_id",
-        detail,
-    )?;
+    save_person(tx, before, &linked).on_unique_violation(constraint, "/user_id", detail)?;
     tx.audit("person.linked", &id.to_string(), &json!({ "user": user }))?;
     if safeguarding::is_minor(tx, id)? {
         safeguarding::record(tx, id, ProtectionChange::SignsIn, None)?;

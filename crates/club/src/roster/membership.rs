@@ -223,9 +223,3 @@ fn is_jersey_number_taken(tx: &Tx<'_>, membership: &Membership) -> Result<bool> 
         bind! { id, team, number },
     )
 }
-
-/// Inserts a new membership.
-pub(super) fn insert(tx: &Tx<'_>, membership: &Membership) -> Result<()> {
-    tx.execute(Membership::INSERT, &membership.bind())?;
-    Ok(())
-}

@@ -123,7 +123,7 @@ impl<'a, 'c> MemberBatch<'a, 'c> {
             if !new.allow_duplicate {
                 self.check_duplicates(&person, &new.guardians)?;
             }
-            person::insert(tx, &person)?;
+            tx.execute(Person::INSERT, &person.bind())?;
             self.cascade.person_created(person.id);
             self.created.insert(person.id, index);
             person
@@ -146,7 +146,7 @@ impl<'a, 'c> MemberBatch<'a, 'c> {
             self.new_adults.extend(guardian::replace(tx, person.id, plan, &mut self.cascade)?);
         }
         membership::validate(tx, team, None, &mut membership, &mut self.violations)?;
-        membership::insert(tx, &membership)?;
+        tx.execute(Membership::INSERT, &membership.bind())?;
         self.memberships.push(membership);
         self.cascade.profile_changed(person.id);
         Ok(())

@@ -51,13 +51,6 @@ record! {
 
 impl_resource!(Person by PersonId: Versioned);
 
-impl Person {
-    /// Fails if the personal data of the person was erased.
-    pub(super) fn check_not_erased(&self) -> Result<()> {
-        Error::invalid_state("This person was erased.").when(self.erased_at.is_some())
-    }
-}
-
 /// Changes to a person. Fields that are left out stay unchanged; `null` clears a field.
 #[input]
 #[derive(Default)]
@@ -272,23 +265,14 @@ pub(super) fn blank(tx: &Tx<'_>) -> Person {
 /// Validates that the birth date is not in the future.
 pub(super) fn validate(person: &Person, now: Timestamp, violations: &mut Violations) {
     if person.birth_date.is_some_and(|day| day > today(now)) {
-        violations.invalid(
-            "/birth_date",
-            "in_the_future",
-            "`birth_date` must not be in the future.",
-        );
+        let detail = "`birth_date` must not be in the future.";
+        violations.invalid("/birth_date", "in_the_future", detail);
     }
 }
 
 /// The current day in UTC.
 pub(super) fn today(now: Timestamp) -> Day {
     now.to_string()[..10].parse().expect("a timestamp starts with its day")
-}
-
-/// Inserts a new person.
-pub(super) fn insert(tx: &Tx<'_>, person: &Person) -> Result<()> {
-    tx.execute(Person::INSERT, &person.bind())?;
-    Ok(())
 }
 
 /// Saves a person. Does not increase the version: [`VersionCascade::apply`](super::version_cascade) does.

@@ -369,7 +369,7 @@ pub(super) fn guardian_changes(
 pub fn confirm_adult(tx: &Tx<'_>, access: &TeamAccess, id: PersonId) -> Result<Profile> {
     guards::admin_only().when(*access != TeamAccess::AllTeams)?;
     let before = person::find(tx, id)?;
-    before.check_not_erased()?;
+    Error::invalid_state("This person was erased.").when(before.erased_at.is_some())?;
     let today = person::today(tx.now());
     let detail =
         "According to the birth date, this person is under 18. Correct the birth date first.";
@@ -392,7 +392,7 @@ pub fn confirm_adult(tx: &Tx<'_>, access: &TeamAccess, id: PersonId) -> Result<P
 /// Marks a person as a minor until an admin confirms that they are an adult.
 pub fn mark_minor(tx: &Tx<'_>, access: &TeamAccess, id: PersonId) -> Result<Profile> {
     let before = person::find_visible(tx, access, id)?;
-    before.check_not_erased()?;
+    Error::invalid_state("This person was erased.").when(before.erased_at.is_some())?;
     if !before.known_minor {
         let after = Person {
             known_minor: true,

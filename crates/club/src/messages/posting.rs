@@ -172,7 +172,7 @@ fn to_published(
     let delivered_count = i64::try_from(recipients.len())
         .map_err(|_| Error::internal("the number of recipients does not fit into 64 bits"))?;
     let (status, published_at, listed_at) = (Status::Published, Some(tx.now()), tx.now());
-    Ok(MessageRecord { status, published_at, listed_at, delivered_count, ..draft })
+    Ok(MessageRecord { published_at, listed_at, status, delivered_count, ..draft })
 }
 
 /// Delivers a published message to its recipients.

@@ -134,7 +134,9 @@ pub fn list(
     let text = page_sql!(page, by "person_id", SELECT, FILTER);
     let mut receipts: Vec<Receipt> = db.all(text, bind! { message_id, read, after, limit })?;
     let mut names = people::names(db, receipts.iter().map(|one| one.person_id).collect())?;
-    receipts.iter_mut().for_each(|one| one.name = names.remove(&one.person_id));
+    for receipt in &mut receipts {
+        receipt.name = names.remove(&receipt.person_id);
+    }
     Ok(receipts)
 }
 

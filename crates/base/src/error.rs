@@ -295,6 +295,11 @@ impl Error {
         Self { cause: Some(Cause::from(cause.into())), ..Self::new(Code::InternalError, detail) }
     }
 
+    /// Fails with this error if the condition is met.
+    pub fn when(self, condition: bool) -> Result<()> {
+        if condition { Err(self) } else { Ok(()) }
+    }
+
     /// Adds the field that the error is about.
     #[must_use]
     pub fn at(self, pointer: &str) -> Self {
@@ -348,6 +353,21 @@ impl From<store::Error> for Error {
             }
             store::Error::Unavailable(reason) => Self::unavailable(reason, 5),
             other => Self::internal(other.to_string()),
+        }
+    }
+}
+
+/// A lookup whose object may be missing.
+pub trait OrNone<T> {
+    /// `None` if the object was not found. Other errors stay errors.
+    fn or_none(self) -> Result<Option<T>>;
+}
+
+impl<T> OrNone<T> for Result<T> {
+    fn or_none(self) -> Result<Option<T>> {
+        match self {
+            Err(error) if error.code == Code::NotFound => Ok(None),
+            result => result.map(Some),
         }
     }
 }

@@ -24,6 +24,7 @@ pub mod rights;
 pub mod notification_kinds;
 pub mod signals;
 pub mod resource;
+pub mod queries;
 pub mod personal_data;
 pub mod demo_club;
 pub mod prelude;

@@ -55,18 +55,34 @@ impl<K> Page<Id<K>> {
 
 /// The statement of a page in the order of `id`, with the parameters `after` and `limit`:
 /// `page_sql!(page, Team::SELECT, FILTER)`. The last piece ends inside a `where` clause.
+///
+/// For another order, name its column: `page_sql!(page, by "member_id", Rsvp::SELECT, FILTER)`. With two columns, such as
+/// `by ("listed_at", "id")`, the second one has the parameter `after_id`.
 #[macro_export]
 macro_rules! page_sql {
-    ($page:expr, $($piece:expr),+) => {
+    ($page:expr, by $key:literal, $($piece:expr),+) => {
         match $page.order {
-            $crate::paging::Order::Asc => {
-                ::store::sql!($($piece),+, " and id > :after order by id limit :limit")
-            }
-            $crate::paging::Order::Desc => {
-                ::store::sql!($($piece),+, " and id < :after order by id desc limit :limit")
-            }
+            $crate::paging::Order::Asc => ::store::sql!(
+                $($piece),+, " and ", $key, " > :after order by ", $key, " limit :limit"
+            ),
+            $crate::paging::Order::Desc => ::store::sql!(
+                $($piece),+, " and ", $key, " < :after order by ", $key, " desc limit :limit"
+            ),
         }
     };
+    ($page:expr, by ($key:literal, $id:literal), $($piece:expr),+) => {
+        match $page.order {
+            $crate::paging::Order::Asc => ::store::sql!(
+                $($piece),+, " and (", $key, ", ", $id, ") > (:after, :after_id) order by ",
+                $key, ", ", $id, " limit :limit"
+            ),
+            $crate::paging::Order::Desc => ::store::sql!(
+                $($piece),+, " and (", $key, ", ", $id, ") < (:after, :after_id) order by ",
+                $key, " desc, ", $id, " desc limit :limit"
+            ),
+        }
+    };
+    ($page:expr, $($piece:expr),+) => { $crate::paging::page_sql!($page, by "id", $($piece),+) };
 }
 pub use page_sql;
 

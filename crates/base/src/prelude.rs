@@ -1,11 +1,12 @@
 //! What nearly every file of the domain uses: `use crate::prelude::*;`.
 
-pub use crate::error::{Code, Error, Fault, Result};
+pub use crate::error::{Code, Error, Fault, OrNone, Result};
 pub use crate::ids::*;
 pub use crate::if_match::{IfMatch, Versioned};
 pub use crate::metadata::Metadata;
 pub use crate::paging::{Order, Page, Paged};
-pub use crate::resource::impl_resource;
+pub use crate::queries::Queries;
+pub use crate::resource::{copy_fields, impl_resource, json_column, paged_by};
 pub use crate::rights::{ScopeName, Scopes, TeamAccess};
 pub use crate::signals::Publish;
 pub use crate::violations::Violations;

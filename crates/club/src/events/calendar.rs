@@ -129,7 +129,8 @@ fn description(event: &Event) -> Option<Cow<'_, str>> {
     }
     if let Some(minutes) = event.arrival_minutes.filter(|_| !event.all_day) {
         let early = Duration::from_secs(u64::try_from(minutes).unwrap_or(0) * 60);
-        let time = clock(event, event.starts_at.minus(early));
+        let arrival = event.timezone.local(event.starts_at.minus(early));
+        let time = format::time(Locale::current_or_english(), arrival);
         lines.push(t!("Arrive by {time}.", time).into());
     }
     lines.extend(event.uniform.as_ref().map(|uniform| t!("Uniform: {uniform}", uniform).into()));
@@ -139,9 +140,4 @@ fn description(event: &Event) -> Option<Cow<'_, str>> {
         1 => lines.pop(),
         _ => Some(lines.join("\n").into()),
     }
-}
-
-/// The local time of day.
-fn clock(event: &Event, moment: Timestamp) -> String {
-    format::time(Locale::current_or_english(), event.timezone.local(moment))
 }

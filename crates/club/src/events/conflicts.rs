@@ -1,6 +1,6 @@
 //! Scheduling conflicts: events that overlap for the same team, location or person.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use kit::string_enum;
 
@@ -68,12 +68,8 @@ pub fn find_overlaps(
     let since = events.iter().map(|event| event.starts_at).min().unwrap_or(first.starts_at);
     let until = events.iter().map(|event| event.ends_at).max().unwrap_or(first.ends_at);
     let busy = people_on_other_teams(db, first.team_id)?;
-    let mut teams: Vec<_> = busy.iter().map(|(_, team)| *team).chain([first.team_id]).collect();
-    teams.sort_unstable();
-    teams.dedup();
-    let mut locations: Vec<_> = events.iter().filter_map(|event| event.location_id).collect();
-    locations.sort_unstable();
-    locations.dedup();
+    let teams: BTreeSet<_> = busy.iter().map(|(_, team)| *team).chain([first.team_id]).collect();
+    let locations: BTreeSet<_> = events.iter().filter_map(|event| event.location_id).collect();
     let own_ids: HashSet<_> = events.iter().map(|event| event.id).collect();
     let mut others = candidates(db, teams, locations, (since, until))?;
     others.retain(|other| !own_ids.contains(&other.id));
@@ -112,23 +108,22 @@ fn people_on_other_teams(db: &Reader<'_>, team: TeamId) -> Result<Vec<(PersonId,
 /// index by start, with which it would scan all events of the account in that period.
 fn candidates(
     db: &Reader<'_>,
-    teams: Vec<TeamId>,
-    locations: Vec<LocationId>,
+    teams: BTreeSet<TeamId>,
+    locations: BTreeSet<LocationId>,
     (since, until): (Timestamp, Timestamp),
 ) -> Result<Vec<OtherEvent>> {
     // No event lasts longer, so earlier ones are over.
     let (earliest, limit) = (since.minus(event_time::MAX_DURATION), MAX_CANDIDATES);
+    let teams = Vec::from_iter(teams);
     let mut others: Vec<OtherEvent> = db.all(
-        store::sql!(COLUMNS, " and team_id in (:teams) order by starts_at + 0 limit :limit"),
+        sql!(COLUMNS, " and team_id in (:teams) order by starts_at + 0 limit :limit"),
         bind! { teams, earliest, since, until, limit },
     )?;
     if !locations.is_empty() {
+        let places = Vec::from_iter(locations);
         let at_locations: Vec<OtherEvent> = db.all(
-            store::sql!(
-                COLUMNS,
-                " and location_id in (:places) order by starts_at + 0 limit :limit"
-            ),
-            bind! { places: locations, earliest, since, until, limit },
+            sql!(COLUMNS, " and location_id in (:places) order by starts_at + 0 limit :limit"),
+            bind! { places, earliest, since, until, limit },
         )?;
         let known: HashSet<_> = others.iter().map(|other| other.id).collect();
         others.extend(at_locations.into_iter().filter(|other| !known.contains(&other.id)));

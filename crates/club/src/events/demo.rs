@@ -28,17 +28,14 @@ pub(super) fn create(tx: &Tx<'_>, club: &mut DemoClub) -> Result<()> {
 /// Creates the events of a team and their RSVPs.
 fn create_events(tx: &Tx<'_>, demo: &DemoTeam) -> Result<()> {
     let (name, address, latitude, longitude) = demo.sample.home_ground;
-    let ground = location::create(
-        tx,
-        &TeamAccess::AllTeams,
-        NewLocation {
-            name: name.to_owned(),
-            address: Some(address.to_owned()),
-            latitude: Some(latitude),
-            longitude: Some(longitude),
-            ..NewLocation::default()
-        },
-    )?;
+    let ground = NewLocation {
+        name: name.to_owned(),
+        address: Some(address.to_owned()),
+        latitude: Some(latitude),
+        longitude: Some(longitude),
+        ..NewLocation::default()
+    };
+    let ground = location::create(tx, &TeamAccess::AllTeams, ground)?;
     create_practices(tx, demo, ground.id)?;
     for week in -WEEKS_BEHIND..WEEKS_AHEAD {
         create_game(tx, demo, week, ground.id)?;
@@ -100,8 +97,7 @@ fn create_practices(tx: &Tx<'_>, demo: &DemoTeam, ground: LocationId) -> Result<
         )),
         ..empty_event(team, Kind::Practice, local_time(first, 0, hour, 0)?)
     };
-    schedule::create(tx, &TeamAccess::AllTeams, new)?;
-    Ok(())
+    schedule::create(tx, &TeamAccess::AllTeams, new).map(drop)
 }
 
 /// A Saturday game; every other one is at home.
@@ -111,11 +107,8 @@ fn create_game(tx: &Tx<'_>, demo: &DemoTeam, week: i64, ground: LocationId) -> R
     let (home, hour) = (round.is_multiple_of(2), i8::try_from(9 + number).unwrap_or(9));
     let monday = monday(tx, &team.timezone, week)?;
     let duty = |name: &str, slots| NewDuty { id: None, name: name.to_owned(), slots };
-    let duties = if home {
-        vec![duty("Set up the field", 2), duty("Snacks", 1)]
-    } else {
-        vec![duty("Drive", 3)]
-    };
+    let at_home = || vec![duty("Set up the field", 2), duty("Snacks", 1)];
+    let duties = if home { at_home() } else { vec![duty("Drive", 3)] };
     let new = NewEvent {
         ends_at: Some(local_time(monday, 5, hour + 1, 45)?),
         arrival_minutes: Some(if home { 45 } else { 60 }),
@@ -140,8 +133,8 @@ fn create_game(tx: &Tx<'_>, demo: &DemoTeam, week: i64, ground: LocationId) -> R
 
 /// Most people answer most of the time; a few never do.
 fn create_rsvps(tx: &Tx<'_>, team: &Team, roster: &[Member]) -> Result<()> {
-    let (from, to) =
-        (monday(tx, &team.timezone, -RSVP_WEEKS.0)?, monday(tx, &team.timezone, RSVP_WEEKS.1)?);
+    let from = monday(tx, &team.timezone, -RSVP_WEEKS.0)?;
+    let to = monday(tx, &team.timezone, RSVP_WEEKS.1)?;
     let filter = EventFilter {
         team_id: Some(team.id),
         from: team.timezone.resolve(from.at_midnight()),
@@ -150,9 +143,8 @@ fn create_rsvps(tx: &Tx<'_>, team: &Team, roster: &[Member]) -> Result<()> {
         ..EventFilter::default()
     };
     let page = Page { limit: 100, order: Order::Asc, last: None };
-    for (event_index, listed) in
-        event::list(tx, &TeamAccess::AllTeams, &filter, &page)?.into_iter().enumerate()
-    {
+    let listed = event::list(tx, &TeamAccess::AllTeams, &filter, &page)?;
+    for (event_index, listed) in listed.into_iter().enumerate() {
         for (member_index, member) in roster.iter().enumerate() {
             create_rsvp(tx, listed.event.id, member, event_index * 5 + member_index * 3)?;
         }
@@ -171,6 +163,5 @@ fn create_rsvp(tx: &Tx<'_>, event: EventId, member: &Member, seed: usize) -> Res
     let new = NewAnswer { answer, note: note.map(str::to_owned), on_behalf_of: None };
     // Each answer changes the event's counts, so read it again.
     let event = event::find(tx, &TeamAccess::AllTeams, event)?;
-    rsvp::record_answer(tx, event, member.id, new, tx.actor())?;
-    Ok(())
+    rsvp::record_answer(tx, event, member.id, new, tx.actor()).map(drop)
 }

@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 
 use macros::input;
-use serde::{Deserialize, Serializer};
-use store::{Column, ToValue, Value};
+use serde::Deserialize;
 
 use crate::prelude::*;
 
 /// A volunteer duty at an event.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Duty {
     pub id: DutyId,
     /// Name of the duty.
@@ -39,41 +38,9 @@ pub struct NewDuty {
 }
 
 /// The duties of an event, stored as JSON in its row.
-#[derive(Debug, Clone, PartialEq, Eq, Default, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 pub struct Duties(pub Vec<Duty>);
-
-impl Serialize for Duties {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
-    }
-}
-
-impl ToValue for Duties {
-    fn to_value(&self) -> Value<'_> {
-        Value::Text(serde_json::to_string(&self.0).expect("duties are plain data").into())
-    }
-}
-
-impl Column for Duties {
-    fn from_value(value: Value<'_>) -> store::Result<Self> {
-        #[derive(Deserialize)]
-        struct StoredDuty {
-            id: DutyId,
-            name: String,
-            slots: i64,
-            assignees: Vec<PersonId>,
-        }
-        let text = match &value {
-            Value::Text(text) if text == "[]" => return Ok(Self::default()),
-            Value::Text(text) => text,
-            other => return Err(store::Error::Corrupt(format!("{other:?} for duties"))),
-        };
-        let stored: Vec<StoredDuty> = serde_json::from_str(text)
-            .map_err(|error| store::Error::Corrupt(format!("duties: {error}")))?;
-        let duty = |StoredDuty { id, name, slots, assignees }| Duty { id, name, slots, assignees };
-        Ok(Self(stored.into_iter().map(duty).collect()))
-    }
-}
+json_column!(Duties);
 
 impl Duties {
     /// Replaces the duties, keeping the volunteers of those that existed before.
@@ -89,11 +56,8 @@ impl Duties {
             };
             let before = self.0.iter().find(known);
             if wanted.id.is_some() && before.is_none() {
-                faults.push(Fault::new(
-                    pointer("id"),
-                    "not_found",
-                    "The event has no duty with this ID.",
-                ));
+                let detail = "The event has no duty with this ID.";
+                faults.push(Fault::new(pointer("id"), "not_found", detail));
             }
             if wanted.id.is_some_and(|id| duties.iter().any(|duty| duty.id == id)) {
                 faults.push(Fault::new(pointer("id"), "repeated", "This duty is listed twice."));

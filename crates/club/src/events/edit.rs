@@ -115,9 +115,8 @@ pub fn change(
     change: EventChange,
 ) -> Result<EventView> {
     let before = find_editable(tx, access, id, expected)?;
-    if before.status == Status::Cancelled {
-        return Err(Error::invalid_state("A cancelled event cannot be changed."));
-    }
+    Error::invalid_state("A cancelled event cannot be changed.")
+        .when(before.status == Status::Cancelled)?;
     let plan = Rescheduling::read(tx, access, &before, &change)?;
     let becomes_exception = change.apply_to == ApplyTo::This && before.series_id.is_some();
     let overwrites = change.apply_to != ApplyTo::This && change.override_exceptions;
@@ -134,17 +133,15 @@ pub fn change(
         if after == target {
             event::set_occurrence(tx, &target, occurrence, edited)?;
         } else {
-            changed
-                .push((target, Event { occurrence, edited: edited || becomes_exception, ..after }));
+            let edited = edited || becomes_exception;
+            changed.push((target, Event { occurrence, edited, ..after }));
         }
     }
-    let moved: Vec<_> = changed
-        .iter()
-        .filter(|(before, after)| {
-            before.span() != after.span() || before.location_id != after.location_id
-        })
-        .map(|(_, after)| after.clone())
-        .collect();
+    let is_moved = |(before, after): &&(Event, Event)| {
+        before.span() != after.span() || before.location_id != after.location_id
+    };
+    let moved = changed.iter().filter(is_moved).map(|(_, after)| after.clone());
+    let moved: Vec<_> = moved.collect();
     let warnings = conflicts::find_overlaps(tx, access, &moved)?;
     save(tx, "event.updated", changed)?;
     let event = event::view(tx, event::find(tx, access, id)?)?;
@@ -154,13 +151,8 @@ pub fn change(
 /// The fault if `apply_to` selects other events although the event has no series.
 pub(super) fn series_fault(event: &Event, apply_to: ApplyTo) -> Option<Fault> {
     let no_series = event.series_id.is_none() && apply_to != ApplyTo::This;
-    no_series.then(|| {
-        Fault::new(
-            "/apply_to",
-            "no_series",
-            "This event is not part of a series. Leave out `apply_to` or set it to `this`.",
-        )
-    })
+    let detail = "This event is not part of a series. Leave out `apply_to` or set it to `this`.";
+    no_series.then(|| Fault::new("/apply_to", "no_series", detail))
 }
 
 /// The events to cancel or delete together with this one. Events that are over are skipped, unless this event is over
@@ -285,13 +277,10 @@ pub fn cancel(
     cancellation: Cancellation,
 ) -> Result<EventView> {
     let before = find_editable(tx, access, id, expected)?;
-    match before.status {
-        Status::Cancelled => return Err(Error::invalid_state("The event is already cancelled.")),
-        Status::Completed => {
-            return Err(Error::invalid_state("A completed event cannot be cancelled."));
-        }
-        Status::Scheduled | Status::Postponed => {}
-    }
+    Error::invalid_state("The event is already cancelled.")
+        .when(before.status == Status::Cancelled)?;
+    Error::invalid_state("A completed event cannot be cancelled.")
+        .when(before.status == Status::Completed)?;
     let targets = cancellation_targets(tx, &before, cancellation.apply_to)?;
     let open = |event: &Event| matches!(event.status, Status::Scheduled | Status::Postponed);
     let cancelled = |event: Event| {
@@ -315,12 +304,10 @@ pub fn postpone(
     expected: &IfMatch,
 ) -> Result<EventView> {
     let before = find_editable(tx, access, id, expected)?;
-    if before.status != Status::Scheduled {
-        let status = before.status.to_string();
-        let detail =
-            message!("Only a scheduled event can be postponed. This event is {status}.", status);
-        return Err(Error::invalid_state(detail));
-    }
+    let status = before.status.to_string();
+    let detail =
+        message!("Only a scheduled event can be postponed. This event is {status}.", status);
+    Error::invalid_state(detail).when(before.status != Status::Scheduled)?;
     let edited = before.series_id.is_some();
     let after = Event { status: Status::Postponed, edited, ..before.clone() };
     save(tx, "event.updated", vec![(before, after)])?;
@@ -336,16 +323,13 @@ pub fn delete(
     apply_to: ApplyTo,
 ) -> Result<EventView> {
     let before = find_editable(tx, access, id, expected)?;
-    if before.status == Status::Cancelled {
-        return Err(Error::invalid_state("A cancelled event cannot be deleted."));
-    }
+    Error::invalid_state("A cancelled event cannot be deleted.")
+        .when(before.status == Status::Cancelled)?;
     let mut targets = cancellation_targets(tx, &before, apply_to)?;
     targets.retain(|event| event.status != Status::Cancelled);
     let ids: Vec<_> = targets.iter().map(|event| event.id).collect();
-    if rsvp::has_answers(tx, ids.clone())? {
-        let detail = "The event has RSVPs. Cancel it instead of deleting it.";
-        return Err(Error::invalid_state(detail));
-    }
+    Error::invalid_state("The event has RSVPs. Cancel it instead of deleting it.")
+        .when(rsvp::has_answers(tx, ids.clone())?)?;
     let deleted = event::views(tx, targets)?;
     tx.execute("delete from event where account_id = :account and id in (:ids)", bind! { ids })?;
     let notifications: Vec<_> = deleted.iter().map(|event| (None, event)).collect();

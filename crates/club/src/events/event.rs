@@ -141,12 +141,8 @@ record! {
 impl Event {
     /// Start, end and time zone of the event.
     pub fn span(&self) -> Span {
-        Span {
-            starts_at: self.starts_at,
-            ends_at: self.ends_at,
-            zone: self.timezone.clone(),
-            all_day: self.all_day,
-        }
+        let Self { starts_at, ends_at, all_day, .. } = *self;
+        Span { starts_at, ends_at, zone: self.timezone.clone(), all_day }
     }
 
     /// Whether the event has ended.
@@ -362,13 +358,8 @@ pub fn views(db: &Reader<'_>, events: Vec<Event>) -> Result<Vec<EventView>> {
     let locations = location::find_all(db, events.iter().filter_map(|event| event.location_id))?;
     let views = events.into_iter().map(|event| {
         let location = locations.iter().find(|location| Some(location.id) == event.location_id);
-        let Event {
-            yes_count: yes,
-            no_count: no,
-            maybe_count: maybe,
-            waitlisted_count: waitlisted,
-            ..
-        } = event;
+        let (yes, no) = (event.yes_count, event.no_count);
+        let (maybe, waitlisted) = (event.maybe_count, event.waitlisted_count);
         let answered = yes + no + maybe + waitlisted;
         let asked = if event.rsvp_enabled { event.asked_count } else { 0 };
         let unanswered = (asked - answered).max(0);
@@ -420,8 +411,7 @@ pub fn touch_at_location(tx: &Tx<'_>, location: LocationId) -> Result<()> {
 
 /// Updates the row of an event.
 pub fn update(tx: &Tx<'_>, event: &Event) -> Result<()> {
-    map_unique_violation(tx.execute(Event::UPDATE, &event.bind()))?;
-    Ok(())
+    map_unique_violation(tx.execute(Event::UPDATE, &event.bind())).map(drop)
 }
 
 /// Updates the position of an event in its series, and whether it is an exception to the series. Both are internal,

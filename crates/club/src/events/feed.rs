@@ -11,7 +11,7 @@ use macros::{inputs, query};
 use crate::accounts::user;
 use crate::paging::page_sql;
 use crate::prelude::*;
-use crate::roster::access;
+use crate::roster::{access, preferences};
 use crate::teams::team;
 
 record! {
@@ -114,7 +114,7 @@ pub fn create(tx: &Tx<'_>, access: &TeamAccess, new: NewFeed) -> Result<(Feed, S
     Ok((feed, token))
 }
 
-impl_resource!(Feed by FeedId: Subject Versioned Paged);
+impl_resource!(Feed by FeedId: Subject Versioned Paged Saved);
 
 /// Checks that the person of a new feed exists and that the caller can access their whole calendar.
 fn check_person(
@@ -130,21 +130,17 @@ fn check_person(
                 "This key is limited to certain teams, so it can only create feeds of teams.";
             violations.invalid("/person_id", "not_allowed", detail);
         }
-        _ if !person_exists(tx, person)? => violations.not_found("/person_id"),
+        _ if preferences::find(tx, person).or_none()?.is_none() => {
+            violations.not_found("/person_id");
+        }
         _ => {}
     }
     Ok(())
 }
 
-fn person_exists(db: &Reader<'_>, id: PersonId) -> Result<bool> {
-    let text = "select id from person
-        where account_id = :account and id = :id and erased_at is null";
-    Ok(db.optional::<(PersonId,)>(text, bind! { id })?.is_some())
-}
-
 /// The teams of a person and of their dependents.
 pub fn teams_of(db: &Reader<'_>, person: PersonId) -> Result<Vec<TeamId>> {
-    let teams: Vec<(TeamId,)> = db.all(
+    db.ids(
         "select distinct team_id from member
          where account_id = :account and status in ('active', 'injured')
            and (person_id = :person or person_id in (
@@ -152,8 +148,7 @@ pub fn teams_of(db: &Reader<'_>, person: PersonId) -> Result<Vec<TeamId>> {
                where account_id = :account and guardian_id = :person))
          order by team_id",
         bind! { person },
-    )?;
-    Ok(teams.into_iter().map(|(team,)| team).collect())
+    )
 }
 
 /// One feed that the caller may see.
@@ -165,7 +160,8 @@ pub fn find(db: &Reader<'_>, access: &TeamAccess, id: FeedId) -> Result<Feed> {
         TeamAccess::User(_) if feed.created_by == db.actor() => true,
         _ => feed.team_id.is_some_and(|team| access.has_full_access(team)),
     };
-    if visible { Ok(feed) } else { Err(Error::not_found()) }
+    Error::not_found().when(!visible)?;
+    Ok(feed)
 }
 
 /// A page of feeds, in order of creation.
@@ -186,11 +182,8 @@ pub fn list(
     // Users also see the feeds they created, even for teams that they do not manage.
     let creator = matches!(access, TeamAccess::User(_)).then(|| db.actor());
     let text = page_sql!(page, Feed::SELECT, FILTER);
-
-    Ok(db.all(
-        text,
-        bind! { any_team, team_ids, person_id, narrowed, teams, creator, after, limit },
-    )?)
+    let values = bind! { any_team, team_ids, person_id, narrowed, teams, creator, after, limit };
+    Ok(db.all(text, values)?)
 }
 
 const FILTER: &str = " where account_id = :account
@@ -201,16 +194,8 @@ const FILTER: &str = " where account_id = :account
 /// Revokes a feed: its URL stops working at once.
 pub fn revoke(tx: &Tx<'_>, access: &TeamAccess, id: FeedId, expected: &IfMatch) -> Result<Feed> {
     let before = expected.check(find(tx, access, id))?;
-    if before.revoked_at.is_some() {
-        return Err(Error::invalid_state("The feed is already revoked."));
-    }
-    let after = Feed {
-        revoked_at: Some(tx.now()),
-        updated_at: tx.now(),
-        version: before.version + 1,
-        ..before.clone()
-    };
-    tx.execute(Feed::UPDATE, &after.bind())?;
+    Error::invalid_state("The feed is already revoked.").when(before.revoked_at.is_some())?;
+    let after = Feed { revoked_at: Some(tx.now()), ..before.clone() }.save(tx)?;
     tx.publish_change("calendar_feed.revoked", &before, &after)?;
     Ok(after)
 }
@@ -260,13 +245,12 @@ pub fn find_by_token(db: &Reader<'_>, token: &str) -> Result<Subscription> {
 /// Checks that the user who created the feed may still see its events.
 pub fn check_creator(db: &Reader<'_>, feed: &Subscription) -> Result<()> {
     let Ok(user) = feed.created_by.parse::<UserId>() else { return Ok(()) };
-    match user::role_of(db, user)? {
-        None => return Err(Error::not_found()),
-        Some(user::Role::Owner | user::Role::Admin) => return Ok(()),
-        Some(user::Role::Member) => {}
+    match user::role_of(db, user)?.ok_or_else(Error::not_found)? {
+        user::Role::Owner | user::Role::Admin => return Ok(()),
+        user::Role::Member => {}
     }
     let access = access::for_user(db, user)?;
     let visible = feed.team_id.is_some_and(|team| access.visible_team_ids.contains(&team))
         || feed.person_id.is_some_and(|person| access.family_person_ids().contains(&person));
-    if visible { Ok(()) } else { Err(Error::not_found()) }
+    Error::not_found().when(!visible)
 }

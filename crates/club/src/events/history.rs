@@ -2,6 +2,7 @@
 
 use super::event::Event;
 use super::rsvp::Answer;
+use crate::paging::page_sql;
 use crate::prelude::*;
 
 row! {
@@ -25,13 +26,7 @@ row! {
     }
 }
 
-impl Paged for RsvpChange {
-    type SortKey = i64;
-
-    fn sort_key(&self) -> i64 {
-        self.position
-    }
-}
+paged_by!(RsvpChange, position: i64);
 
 row! {
     /// A member who has not answered.
@@ -52,13 +47,7 @@ row! {
     }
 }
 
-impl Paged for Unanswered {
-    type SortKey = MemberId;
-
-    fn sort_key(&self) -> MemberId {
-        self.id
-    }
-}
+impl_resource!(Unanswered by MemberId: Paged);
 
 /// A page of a member's answers to an event, oldest first.
 pub fn list(
@@ -68,12 +57,7 @@ pub fn list(
     page: &Page<i64>,
 ) -> Result<Vec<RsvpChange>> {
     let (after, limit) = (page.after(0, i64::MAX), page.fetch_limit());
-    let text = match page.order {
-        Order::Asc => sql!(SELECT_HISTORY, " and position > :after order by position limit :limit"),
-        Order::Desc => {
-            sql!(SELECT_HISTORY, " and position < :after order by position desc limit :limit")
-        }
-    };
+    let text = page_sql!(page, by "position", SELECT_HISTORY);
     Ok(db.all(text, bind! { event, member, after, limit })?)
 }
 
@@ -92,12 +76,7 @@ pub fn unanswered(
     }
     let (event, team) = (event.id, event.team_id);
     let (after, limit) = page.bounds();
-    let text = match page.order {
-        Order::Asc => sql!(SELECT_UNANSWERED, " and m.id > :after order by m.id limit :limit"),
-        Order::Desc => {
-            sql!(SELECT_UNANSWERED, " and m.id < :after order by m.id desc limit :limit")
-        }
-    };
+    let text = page_sql!(page, by "m.id", SELECT_UNANSWERED);
     Ok(db.all(text, bind! { event, team, after, limit })?)
 }
 

@@ -91,7 +91,7 @@ record! {
     }
 }
 
-impl_resource!(Location by LocationId: Subject Versioned Paged);
+impl_resource!(Location by LocationId: Subject Versioned Paged Saved);
 
 impl NewLocation {
     /// The faults that the fields alone show.
@@ -139,31 +139,21 @@ pub fn find(db: &Reader<'_>, access: &TeamAccess, id: LocationId) -> Result<Loca
         let text = sql!(Location::SELECT, " where account_id = :account and id = :id");
         return Ok(db.one(text, bind! { id })?);
     }
-    let Visibility { teams, manages_team, creator } = Visibility::of(db, access);
+    let (teams, manages_team, creator) = visibility(db, access);
     let text = sql!(Location::SELECT, " where account_id = :account and id = :id", VISIBLE);
     Ok(db.one(text, bind! { id, teams, manages_team, creator })?)
 }
 
-/// Query parameters that limit locations to what a caller with access to certain teams may see.
-struct Visibility {
-    /// The teams whose events the caller sees.
-    teams: Vec<TeamId>,
-    /// Whether the caller manages a team and so sees shared locations.
-    manages_team: bool,
-    /// The caller, who sees the locations they created.
-    creator: String,
-}
-
-impl Visibility {
-    fn of(db: &Reader<'_>, access: &TeamAccess) -> Self {
-        let (teams, manages_team) = match access {
-            TeamAccess::User(place) => {
-                (place.visible_team_ids.clone(), !place.managed_team_ids.is_empty())
-            }
-            _ => (access.team_filter().1, false),
-        };
-        Self { teams, manages_team, creator: db.actor().to_owned() }
-    }
+/// SQL parameters of [`VISIBLE`]: the teams whose events the caller sees, whether the caller manages a team and so sees
+/// shared locations, and the caller, who sees the locations they created.
+fn visibility(db: &Reader<'_>, access: &TeamAccess) -> (Vec<TeamId>, bool, String) {
+    let (teams, manages_team) = match access {
+        TeamAccess::User(place) => {
+            (place.visible_team_ids.clone(), !place.managed_team_ids.is_empty())
+        }
+        _ => (access.team_filter().1, false),
+    };
+    (teams, manages_team, db.actor().to_owned())
 }
 
 const VISIBLE: &str = "
@@ -195,7 +185,7 @@ pub fn list(
         TeamAccess::AllTeams => page_sql!(page, Location::SELECT, FILTER),
         _ => page_sql!(page, Location::SELECT, FILTER, VISIBLE),
     };
-    let Visibility { teams, manages_team, creator } = Visibility::of(db, access);
+    let (teams, manages_team, creator) = visibility(db, access);
     let values = bind! { after, limit, status, external_id, updated_since, pattern, teams, manages_team,
     creator };
     Ok(db.all(text, values)?)
@@ -216,9 +206,8 @@ pub fn change(
     change: LocationChange,
 ) -> Result<Location> {
     let before = expected.check(find(tx, &TeamAccess::AllTeams, id))?;
-    if before.status == Status::Archived {
-        return Err(Error::invalid_state("An archived location cannot be changed."));
-    }
+    Error::invalid_state("An archived location cannot be changed.")
+        .when(before.status == Status::Archived)?;
     let shared = change.shared.clone().apply_or(before.shared, true);
     let after = before.apply(change, shared);
     check_coordinates(&after)?;
@@ -231,9 +220,8 @@ pub fn change(
 /// Archives a location: it can no longer be used for new events. Existing events keep it.
 pub fn archive(tx: &Tx<'_>, id: LocationId, expected: &IfMatch) -> Result<Location> {
     let before = expected.check(find(tx, &TeamAccess::AllTeams, id))?;
-    if before.status == Status::Archived {
-        return Err(Error::invalid_state("The location is already archived."));
-    }
+    Error::invalid_state("The location is already archived.")
+        .when(before.status == Status::Archived)?;
     let after = Location { status: Status::Archived, ..before.clone() };
     update(tx, "location.archived", &before, after)
 }
@@ -244,8 +232,7 @@ fn update(
     before: &Location,
     after: Location,
 ) -> Result<Location> {
-    let after = Location { updated_at: tx.now(), version: before.version + 1, ..after };
-    map_unique_violation(tx.execute(Location::UPDATE, &after.bind()))?;
+    let after = map_unique_violation(after.save(tx))?;
     event::touch_at_location(tx, after.id)?;
     tx.publish_change(notification, before, &after)?;
     Ok(after)
@@ -269,7 +256,7 @@ fn missing_coordinate(latitude: Option<f64>, longitude: Option<f64>) -> Option<F
 }
 
 /// Turns a violation of the unique constraint into an error for the caller.
-fn map_unique_violation(result: store::Result<u64>) -> Result<u64> {
+fn map_unique_violation<T>(result: store::Result<T>) -> Result<T> {
     let detail = "Another location already has this external ID.";
     result.on_unique_violation("location_account_id_external_id_key", "/external_id", detail)
 }

@@ -4,9 +4,11 @@ use super::feed;
 use crate::prelude::*;
 
 row! {
+    #[derive(Serialize)]
     struct AnswerRow {
         event_id: EventId,
         member_id: MemberId,
+        #[serde(rename = "event")]
         title: String,
         starts_at: kit::Timestamp,
         answer: Option<String>,
@@ -28,13 +30,6 @@ pub fn export_person(db: &Reader<'_>, person: PersonId) -> Result<Value> {
          order by c.answered_at, c.event_id",
         bind! { person },
     )?;
-    let answers = answers.into_iter().map(|row| {
-        json!({
-            "event_id": row.event_id, "event": row.title, "starts_at": row.starts_at,
-            "member_id": row.member_id, "answer": row.answer, "note": row.note,
-            "answered_by": row.answered_by, "answered_at": row.answered_at,
-        })
-    });
     let pattern = kit::text::contains_pattern(&person.to_string());
     let duties: Vec<(EventId, String)> = db.all(
         "select id, duties from event
@@ -44,29 +39,23 @@ pub fn export_person(db: &Reader<'_>, person: PersonId) -> Result<Value> {
     let duties = duties.into_iter().map(|(id, duties)| {
         json!({ "event_id": id, "duties": serde_json::from_str::<Value>(&duties).unwrap_or_default() })
     });
-    let feeds = feed::of_person(db, person)?;
-    let (answers, duties): (Vec<_>, Vec<_>) = (answers.collect(), duties.collect());
+    let (feeds, duties) = (feed::of_person(db, person)?, duties.collect::<Vec<_>>());
     Ok(json!({ "rsvps": answers, "duties": duties, "calendar_feeds": feeds }))
 }
 
 /// Erases a person from the schedule: the notes of their RSVPs and their calendar feeds. The answers themselves stay.
 pub fn erase_person(tx: &Tx<'_>, person: PersonId) -> Result<()> {
-    tx.execute(
+    for text in [
         "update rsvp set note = null, updated_at = :now, version = version + 1
          where account_id = :account and member_id in (
              select id from member where account_id = :account and person_id = :person)",
-        bind! { person },
-    )?;
-    tx.execute(
         "update rsvp_change set note = null
          where account_id = :account and member_id in (
              select id from member where account_id = :account and person_id = :person)",
-        bind! { person },
-    )?;
-    tx.execute(
         "update calendar_feed set name = null
          where account_id = :account and person_id = :person",
-        bind! { person },
-    )?;
+    ] {
+        tx.execute(text, bind! { person })?;
+    }
     feed::revoke_all_of(tx, person)
 }

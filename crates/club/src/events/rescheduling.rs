@@ -46,13 +46,9 @@ impl<'a> Rescheduling<'a> {
             Change::Clear => Change::Clear,
             Change::Set(when) => {
                 let zone = span.as_ref().map_or(&before.timezone, |span| &span.zone);
-                match schedule::resolve_deadline(zone, when, span.as_ref()) {
-                    Ok(moment) => Change::Set(moment),
-                    Err(fault) => {
-                        faults.push(fault);
-                        Change::Keep
-                    }
-                }
+                let deadline = schedule::resolve_deadline(zone, when, span.as_ref());
+                let deadline = deadline.map_err(|fault| faults.push(fault));
+                deadline.map_or(Change::Keep, Change::Set)
             }
         };
         if let Change::Set(location) = change.location_id

@@ -6,6 +6,7 @@ use macros::{input, query};
 use super::event::{self, Event, Status};
 use super::rsvp_snapshot::RsvpSnapshot;
 use super::volunteers;
+use crate::paging::page_sql;
 use crate::prelude::*;
 use crate::teams::team;
 
@@ -61,14 +62,7 @@ record! {
 }
 
 impl_resource!(Rsvp by RsvpId: Versioned);
-
-impl Paged for Rsvp {
-    type SortKey = MemberId;
-
-    fn sort_key(&self) -> MemberId {
-        self.member_id
-    }
-}
+paged_by!(Rsvp, member_id: MemberId);
 
 /// An answer to an event.
 #[input(as = AnswerRsvpRequest)]
@@ -89,15 +83,6 @@ pub struct NewAnswer {
 pub struct RsvpFilter {
     /// Filter by answer.
     pub answer: Option<Answer>,
-}
-
-row! {
-    /// The columns of a member that matter here.
-    struct InvitedMember {
-        team_id: TeamId,
-        person_id: PersonId,
-        status: String,
-    }
 }
 
 /// The RSVP of one member.
@@ -123,13 +108,13 @@ pub fn redact_notes(
         return Ok(answers);
     }
     let (_, family) = access.own_and_family_ids();
-    let own_members: Vec<(MemberId,)> = db.all(
+    let own_members: Vec<MemberId> = db.ids(
         "select id from member
          where account_id = :account and person_id in (:family) and team_id = :team",
         bind! { family, team },
     )?;
     for answer in &mut answers {
-        if !own_members.contains(&(answer.member_id,)) {
+        if !own_members.contains(&answer.member_id) {
             answer.note = None;
         }
     }
@@ -153,17 +138,12 @@ pub fn list(
 ) -> Result<Vec<Rsvp>> {
     let (answer, limit) = (filter.answer, page.fetch_limit());
     let after = page.after(MemberId::MIN, MemberId::MAX);
-    let text = match page.order {
-        Order::Asc => sql!(Rsvp::SELECT, FILTER, ASCENDING),
-        Order::Desc => sql!(Rsvp::SELECT, FILTER, DESCENDING),
-    };
+    let text = page_sql!(page, by "member_id", Rsvp::SELECT, FILTER);
     Ok(db.all(text, bind! { event, answer, after, limit })?)
 }
 
 const FILTER: &str = " where account_id = :account and event_id = :event
     and (cast(:answer as text) is null or answer = :answer)";
-const ASCENDING: &str = " and member_id > :after order by member_id limit :limit";
-const DESCENDING: &str = " and member_id < :after order by member_id desc limit :limit";
 
 /// Records a member's answer. A yes to a full event goes on the waiting list. If a place becomes free, the next member
 /// on the waiting list is promoted.
@@ -247,22 +227,18 @@ fn resolve_answer(event: &Event, previous: Option<Answer>, choice: Choice) -> An
 
 /// The person of a member, if the member is invited to the event.
 fn find_invited_person(tx: &Tx<'_>, event: &Event, member: MemberId) -> Result<PersonId> {
-    let invited: InvitedMember = tx.one(
+    let (team, person, status): (TeamId, PersonId, String) = tx.one(
         "select team_id, person_id, status from member
          where account_id = :account and id = :member",
         bind! { member },
     )?;
-    if invited.team_id != event.team_id {
-        return Err(Error::not_found());
+    Error::not_found().when(team != event.team_id)?;
+    if matches!(status.as_str(), "active" | "injured") {
+        return Ok(person);
     }
-    if !matches!(invited.status.as_str(), "active" | "injured") {
-        let detail = message!(
-            "Only active or injured members can answer. This member is {status}.",
-            status = invited.status
-        );
-        return Err(Error::invalid_state(detail));
-    }
-    Ok(invited.person_id)
+    let detail =
+        message!("Only active or injured members can answer. This member is {status}.", status);
+    Err(Error::invalid_state(detail))
 }
 
 fn check_accepts_answers(tx: &Tx<'_>, event: &Event) -> Result<()> {
@@ -340,10 +316,8 @@ fn store_answer(tx: &Tx<'_>, event: Event, before: Option<&Rsvp>, after: &Rsvp) 
     add_history_entry(tx, after, Some(after.answer), &after.answered_by)?;
     let event = update_counts(tx, event, before.map(|rsvp| rsvp.answer), Some(after.answer))?;
     let previous = before.map(|before| RsvpSnapshot::new(before, event.team_id));
-    tx.publish_all(
-        "rsvp.answered",
-        &[(previous.as_ref(), &RsvpSnapshot::new(after, event.team_id))],
-    )?;
+    let snapshot = RsvpSnapshot::new(after, event.team_id);
+    tx.publish_all("rsvp.answered", &[(previous.as_ref(), &snapshot)])?;
     Ok(event)
 }
 
@@ -450,23 +424,22 @@ pub fn withdraw(tx: &Tx<'_>, member: MemberId) -> Result<()> {
 /// Applies roster changes to an event that was over and has been moved to the future: answers and duties of people who
 /// left the team are removed, and members who joined are invited.
 pub fn sync_with_roster(tx: &Tx<'_>, event: &Event) -> Result<()> {
-    let former_members: Vec<(MemberId,)> = tx.all(
+    let former_members: Vec<MemberId> = tx.ids(
         "select id from member
          where account_id = :account and status not in ('active', 'injured')
            and id in (select member_id from rsvp
                where account_id = :account and event_id = :event)",
         bind! { event: event.id },
     )?;
-    former_members.into_iter().try_for_each(|(member,)| withdraw(tx, member))?;
+    former_members.into_iter().try_for_each(|member| withdraw(tx, member))?;
     volunteers::release_former_members(tx, event.team_id)?;
     event::update_roster_count(tx, event.team_id)
 }
 
 /// Whether any of these events has ever had an answer.
 pub fn has_answers(db: &Reader<'_>, events: Vec<EventId>) -> Result<bool> {
-    let row: Option<(i64,)> = db.optional(
+    db.exists(
         "select 1 from rsvp_change where account_id = :account and event_id in (:events) limit 1",
         bind! { events },
-    )?;
-    Ok(row.is_some())
+    )
 }

@@ -2,7 +2,6 @@
 
 use super::rsvp::{Answer, Rsvp};
 use crate::prelude::*;
-use crate::signals::Subject;
 
 /// An RSVP in a notification. It has no note, because the note can contain health information.
 #[derive(Debug, Serialize, ToSchema)]
@@ -29,23 +28,17 @@ pub struct RsvpSnapshot {
 impl RsvpSnapshot {
     /// The snapshot of an RSVP to an event of this team.
     pub fn new(rsvp: &Rsvp, team_id: TeamId) -> Self {
-        Self {
-            id: rsvp.id,
-            event_id: rsvp.event_id,
-            team_id,
-            member_id: rsvp.member_id,
-            answer: Some(rsvp.answer),
-            answered_by: rsvp.answered_by.clone(),
-            answered_at: rsvp.answered_at,
-            created_at: rsvp.created_at,
-            updated_at: rsvp.updated_at,
-            version: rsvp.version,
+        copy_fields! {
+            Self {
+                team_id,
+                answer: Some(rsvp.answer),
+                ..&rsvp {
+                    id, event_id, member_id, answered_by, answered_at, created_at, updated_at,
+                    version,
+                }
+            }
         }
     }
 }
 
-impl Subject for RsvpSnapshot {
-    fn subject(&self) -> String {
-        self.id.to_string()
-    }
-}
+impl_resource!(RsvpSnapshot by RsvpId: Subject);

@@ -104,10 +104,10 @@ pub fn create(tx: &Tx<'_>, access: &TeamAccess, new: NewEvent) -> Result<EventVi
     };
     match &events[..] {
         [single] => drop(event::map_unique_violation(tx.execute(Event::INSERT, &single.bind()))?),
-        all => tx.execute_deferred_all(
-            Event::INSERT,
-            &all.iter().map(Event::bind).collect::<Vec<_>>(),
-        )?,
+        all => {
+            let rows: Vec<_> = all.iter().map(Event::bind).collect();
+            tx.execute_deferred_all(Event::INSERT, &rows)?;
+        }
     }
     let warnings = conflicts::find_overlaps(tx, access, &events)?;
     let created = event::views(tx, events)?;
@@ -181,59 +181,50 @@ pub(super) fn location_fault(
     id: Option<LocationId>,
 ) -> Result<Option<Fault>> {
     let Some(id) = id else { return Ok(None) };
-    let (code, detail) = match location::find(tx, access, id) {
-        Ok(location) if location.status == location::Status::Active => return Ok(None),
-        Ok(_) => ("archived", "This location is archived. Choose an active one."),
-        Err(error) if error.code == Code::NotFound => {
-            ("not_found", "There is no location with this ID.")
-        }
-        Err(error) => return Err(error),
+    let (code, detail) = match location::find(tx, access, id).or_none()? {
+        Some(location) if location.status == location::Status::Active => return Ok(None),
+        Some(_) => ("archived", "This location is archived. Choose an active one."),
+        None => ("not_found", "There is no location with this ID."),
     };
     Ok(Some(Fault::new("/location_id", code, detail)))
 }
 
 fn build_event(tx: &Tx<'_>, team: &Team, new: NewEvent, plan: &Plan, duties: Duties) -> Event {
-    let requested_title = new.title;
-    Event {
-        id: tx.new_id(),
-        account_id: tx.account(),
-        team_id: team.id,
-        series_id: None,
-        recurrence: None,
-        occurrence: None,
-        edited: false,
-        kind: new.kind,
-        title: requested_title
-            .unwrap_or_else(|| default_title(new.kind, new.opponent.as_deref(), new.home_away)),
-        starts_at: plan.span.starts_at,
-        ends_at: plan.span.ends_at,
-        timezone: plan.span.zone.clone(),
-        all_day: plan.span.all_day,
-        arrival_minutes: new.arrival_minutes,
-        location_id: new.location_id,
-        opponent: new.opponent,
-        home_away: new.home_away,
-        uniform: new.uniform,
-        notes: new.notes,
-        rsvp_enabled: new.rsvp_enabled,
-        rsvp_deadline: plan.deadline,
-        capacity: new.capacity,
-        duties,
-        status: Status::Scheduled,
-        cancel_reason: None,
-        cancelled_at: None,
-        asked_count: team.roster_count,
-        yes_count: 0,
-        no_count: 0,
-        maybe_count: 0,
-        waitlisted_count: 0,
-        revision: 0,
-        revised_at: tx.now(),
-        external_id: new.external_id,
-        metadata: new.metadata,
-        created_at: tx.now(),
-        updated_at: tx.now(),
-        version: 1,
+    let (span, requested_title) = (plan.span.clone(), new.title);
+    let title = requested_title
+        .unwrap_or_else(|| default_title(new.kind, new.opponent.as_deref(), new.home_away));
+    copy_fields! {
+        Event {
+            id: tx.new_id(),
+            account_id: tx.account(),
+            team_id: team.id,
+            series_id: None,
+            recurrence: None,
+            occurrence: None,
+            edited: false,
+            title,
+            timezone: span.zone,
+            rsvp_deadline: plan.deadline,
+            duties,
+            status: Status::Scheduled,
+            cancel_reason: None,
+            cancelled_at: None,
+            asked_count: team.roster_count,
+            yes_count: 0,
+            no_count: 0,
+            maybe_count: 0,
+            waitlisted_count: 0,
+            revision: 0,
+            revised_at: tx.now(),
+            created_at: tx.now(),
+            updated_at: tx.now(),
+            version: 1,
+            ..span { starts_at, ends_at, all_day }
+            ..new {
+                kind, arrival_minutes, location_id, opponent, home_away, uniform, notes,
+                rsvp_enabled, capacity, external_id, metadata,
+            }
+        }
     }
 }
 

@@ -6,26 +6,16 @@ use super::event_time::MAX_DURATION;
 use crate::prelude::*;
 use crate::teams::team;
 
-/// A duty of an event and the person who takes it or gives it up.
-#[derive(Debug, Clone, Copy)]
-pub struct DutyAssignment {
-    pub event: EventId,
-    pub duty: DutyId,
-    pub person: PersonId,
-}
-
 /// Assigns a duty to a member of the team or a guardian of one. Assigning it twice changes nothing.
 pub fn take(
     tx: &Tx<'_>,
     access: &TeamAccess,
-    assignment: DutyAssignment,
+    (event, duty, person): (EventId, DutyId, PersonId),
     expected: &IfMatch,
 ) -> Result<EventView> {
-    let before = find_open_event(tx, access, assignment, expected)?;
-    if !belongs_to_team(tx, &before, assignment.person)? {
-        return Err(Error::not_found());
-    }
-    let duties = before.duties.assign(assignment.duty, assignment.person)?;
+    let before = find_open_event(tx, access, (event, person), expected)?;
+    Error::not_found().when(!belongs_to_team(tx, &before, person)?)?;
+    let duties = before.duties.assign(duty, person)?;
     update(tx, before, duties)
 }
 
@@ -33,32 +23,26 @@ pub fn take(
 pub fn release(
     tx: &Tx<'_>,
     access: &TeamAccess,
-    assignment: DutyAssignment,
+    (event, duty, person): (EventId, DutyId, PersonId),
     expected: &IfMatch,
 ) -> Result<EventView> {
-    let before = find_open_event(tx, access, assignment, expected)?;
-    let duties = before.duties.unassign(assignment.duty, assignment.person)?;
+    let before = find_open_event(tx, access, (event, person), expected)?;
+    let duties = before.duties.unassign(duty, person)?;
     update(tx, before, duties)
 }
 
 fn find_open_event(
     tx: &Tx<'_>,
     access: &TeamAccess,
-    assignment: DutyAssignment,
+    (event, person): (EventId, PersonId),
     expected: &IfMatch,
 ) -> Result<Event> {
-    let event = event::find(tx, access, assignment.event).and_then(|event| {
-        access.check_person(event.team_id, assignment.person)?;
-        Ok(event)
-    });
+    let event = event::find(tx, access, event)
+        .and_then(|event| access.check_person(event.team_id, person).map(|()| event));
     let event = expected.check(event)?;
     team::find_active(tx, event.team_id)?;
-    if event.status == Status::Cancelled {
-        return Err(Error::invalid_state("The event is cancelled."));
-    }
-    if event.is_over(tx.now()) {
-        return Err(Error::invalid_state("The event is over."));
-    }
+    Error::invalid_state("The event is cancelled.").when(event.status == Status::Cancelled)?;
+    Error::invalid_state("The event is over.").when(event.is_over(tx.now()))?;
     Ok(event)
 }
 
@@ -90,7 +74,7 @@ pub fn release_former_members(tx: &Tx<'_>, team: TeamId) -> Result<()> {
 /// Whether the person is on the event's team, or is a guardian of somebody who is.
 fn belongs_to_team(tx: &Tx<'_>, event: &Event, person: PersonId) -> Result<bool> {
     let team = event.team_id;
-    let member: Option<(PersonId,)> = tx.optional(
+    tx.exists(
         "select person_id from member
          where account_id = :account and team_id = :team and status in ('active', 'injured')
            and (person_id = :person or person_id in (
@@ -98,8 +82,7 @@ fn belongs_to_team(tx: &Tx<'_>, event: &Event, person: PersonId) -> Result<bool>
                where account_id = :account and guardian_id = :person))
          limit 1",
         bind! { team, person },
-    )?;
-    Ok(member.is_some())
+    )
 }
 
 fn update(tx: &Tx<'_>, before: Event, duties: Duties) -> Result<EventView> {

@@ -4,6 +4,7 @@
 //! A node that sends an email holds a lease on it for two minutes. If the node dies, the lease expires and the email
 //! is sent again with the same `Message-ID`. Delivery is at least once.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use kit::string_enum;
@@ -13,6 +14,7 @@ use crate::accounts::user;
 use crate::i18n::{Locale, Message};
 use crate::paging::page_sql;
 use crate::prelude::*;
+use crate::roster::person::{self, Person};
 use crate::roster::preferences;
 
 /// How long a node may work on an email before another node may send it. Longer than the timeout of one attempt.
@@ -122,6 +124,22 @@ pub struct NewEmail {
     pub locale: Locale,
 }
 
+impl NewEmail {
+    /// An email to a person about an object, still without text. `None` if the person has no address.
+    pub fn to_person(person: &Person, about: impl Display, locale: Locale) -> Option<Self> {
+        Some(Self {
+            person_id: Some(person.id),
+            about: about.to_string(),
+            to_name: person::display_name(person),
+            to_address: person.email.clone()?,
+            subject: String::new(),
+            body_text: String::new(),
+            html_body: None,
+            locale,
+        })
+    }
+}
+
 /// Filters for listing emails.
 #[query(items = "emails", order = Desc)]
 #[derive(Default)]
@@ -137,26 +155,22 @@ pub struct EmailFilter {
 
 /// Adds an email to the outbox. It is sent after the transaction commits.
 pub fn enqueue(tx: &Tx<'_>, new: NewEmail) -> Result<EmailId> {
-    let email = Email {
-        id: tx.new_id(),
-        account_id: tx.account(),
-        person_id: new.person_id,
-        about: new.about,
-        to_name: new.to_name,
-        to_address: new.to_address,
-        subject: new.subject,
-        body_text: new.body_text,
-        html_body: new.html_body,
-        language: Some(new.locale.tag().to_owned()),
-        status: Status::Pending,
-        attempts: 0,
-        next_attempt_at: tx.now(),
-        held_until: None,
-        last_error: None,
-        sent_at: None,
-        created_at: tx.now(),
-        updated_at: tx.now(),
-        version: 1,
+    let email = copy_fields! {
+        Email {
+            id: tx.new_id(),
+            account_id: tx.account(),
+            language: Some(new.locale.tag().to_owned()),
+            status: Status::Pending,
+            attempts: 0,
+            next_attempt_at: tx.now(),
+            held_until: None,
+            last_error: None,
+            sent_at: None,
+            created_at: tx.now(),
+            updated_at: tx.now(),
+            version: 1,
+            ..new { person_id, about, to_name, to_address, subject, body_text, html_body }
+        }
     };
     tx.execute_deferred(Email::INSERT, &email.bind())?;
     Ok(email.id)
@@ -174,19 +188,17 @@ pub fn enqueue_to_admins(
     for user in admins {
         let locale = locales.get(&user.id).copied().unwrap_or(Locale::ENGLISH);
         let (subject, body_text) = locale.run(|| (subject.to_string(), text.to_string()));
-        enqueue(
-            tx,
-            NewEmail {
-                person_id: None,
-                about: about.to_owned(),
-                to_name: user.name,
-                to_address: user.email,
-                subject,
-                body_text,
-                html_body: None,
-                locale,
-            },
-        )?;
+        let new = NewEmail {
+            person_id: None,
+            about: about.to_owned(),
+            to_name: user.name,
+            to_address: user.email,
+            subject,
+            body_text,
+            html_body: None,
+            locale,
+        };
+        enqueue(tx, new)?;
     }
     Ok(())
 }

@@ -13,13 +13,18 @@ use crate::roster::safeguarding::{self, ProtectionChange};
 
 /// Emails every guardian of this minor, including the guardian that the change is about. Guardians who are minors
 /// themselves get no email.
-pub fn send(tx: &Tx<'_>, minor: PersonId, change: &ProtectionChange) -> Result<()> {
+pub fn send(
+    tx: &Tx<'_>,
+    minor: PersonId,
+    change: ProtectionChange,
+    guardian: Option<PersonId>,
+) -> Result<()> {
     let child = person::display_name(&person::find(tx, minor)?);
     let links = guardian::list_for(tx, &[minor])?.into_iter();
     let mut recipients: BTreeSet<_> = links.map(|link| link.guardian.id).collect();
-    recipients.extend(change.guardian());
+    recipients.extend(guardian);
     let people = person::find_many(tx, recipients.into_iter().collect())?;
-    let guardian_name = change.guardian().and_then(|id| people.get(&id)).map(person::display_name);
+    let guardian_name = guardian.and_then(|id| people.get(&id)).map(person::display_name);
     let sentence = describe(change, &child, &guardian_name.unwrap_or_default());
     let locales = RecipientLocales::load(tx, people.values())?;
     let club = account::find(tx)?.name;
@@ -27,8 +32,8 @@ pub fn send(tx: &Tx<'_>, minor: PersonId, change: &ProtectionChange) -> Result<(
     let minors = safeguarding::minors(tx, &people.keys().copied().collect())?;
     let adults = people.values().filter(|recipient| !minors.contains(&recipient.id));
     for recipient in adults.filter(|recipient| recipient.erased_at.is_none()) {
-        let Some(to_address) = recipient.email.clone() else { continue };
-        let locale = locales.of(recipient);
+        let new = NewEmail::to_person(recipient, minor, locales.of(recipient));
+        let Some(new) = new else { continue };
         let write = || {
             let why = t!(
                 "You get this email because you are or were a guardian of {child} at {club}. If you did not \
@@ -38,29 +43,18 @@ pub fn send(tx: &Tx<'_>, minor: PersonId, change: &ProtectionChange) -> Result<(
             );
             (t!("A change that affects {child}", child), format!("{sentence}\n\n{why}\n"))
         };
-        let (subject, body_text) = locale.run(write);
-        email::enqueue(
-            tx,
-            NewEmail {
-                person_id: Some(recipient.id),
-                about: minor.to_string(),
-                to_name: person::display_name(recipient),
-                to_address,
-                subject: format!("[{club}] {subject}"),
-                body_text,
-                html_body: None,
-                locale,
-            },
-        )?;
+        let (subject, body_text) = new.locale.run(write);
+        let subject = format!("[{club}] {subject}");
+        email::enqueue(tx, NewEmail { subject, body_text, ..new })?;
     }
     Ok(())
 }
 
 /// Informs an adult at their previous email address that the address was replaced.
 pub fn send_to_replaced_address(tx: &Tx<'_>, before: &Person) -> Result<()> {
-    let Some(to_address) = before.email.clone() else { return Ok(()) };
-    let club = account::find(tx)?.name;
     let locale = RecipientLocales::load(tx, [before])?.of(before);
+    let Some(new) = NewEmail::to_person(before, before.id, locale) else { return Ok(()) };
+    let club = account::find(tx)?.name;
     let write = || {
         let text = t!(
             "Your email address at {club} was changed. We sent this email to your previous address.\n\n\
@@ -70,20 +64,11 @@ pub fn send_to_replaced_address(tx: &Tx<'_>, before: &Person) -> Result<()> {
         (t!("Your email address was changed"), text)
     };
     let (subject, body_text) = locale.run(write);
-    let new = NewEmail {
-        person_id: Some(before.id),
-        about: before.id.to_string(),
-        to_name: person::display_name(before),
-        to_address,
-        subject: format!("[{club}] {subject}"),
-        body_text,
-        html_body: None,
-        locale,
-    };
-    email::enqueue(tx, new).map(drop)
+    let subject = format!("[{club}] {subject}");
+    email::enqueue(tx, NewEmail { subject, body_text, ..new }).map(drop)
 }
 
-fn describe(change: &ProtectionChange, child: &str, guardian: &str) -> Message {
+fn describe(change: ProtectionChange, child: &str, guardian: &str) -> Message {
     match change {
         ProtectionChange::BirthDate => message!(
             "The birth date of {child} was changed. According to the new date, {child} is an adult. \
@@ -91,16 +76,16 @@ fn describe(change: &ProtectionChange, child: &str, guardian: &str) -> Message {
             child
         ),
         ProtectionChange::Email => message!("The email address of {child} was changed.", child),
-        ProtectionChange::GuardianAdded(_) => {
+        ProtectionChange::GuardianAdded => {
             message!("{guardian} is now a guardian of {child}.", guardian, child)
         }
-        ProtectionChange::GuardianRemoved(_) => {
+        ProtectionChange::GuardianRemoved => {
             message!("{guardian} is no longer a guardian of {child}.", guardian, child)
         }
-        ProtectionChange::PickUpAllowed(_) => {
+        ProtectionChange::PickUpAllowed => {
             message!("{guardian} may now pick up {child}.", guardian, child)
         }
-        ProtectionChange::MessagesStopped(_) => message!(
+        ProtectionChange::MessagesStopped => message!(
             "{guardian} no longer gets the messages that are sent to {child}. Messages that a second adult must see, to \
              protect {child}, are still sent to {guardian}.",
             guardian,

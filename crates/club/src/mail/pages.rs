@@ -4,15 +4,13 @@
 //! email is the only credential.
 
 use axum::extract::{Request, State};
-use http::HeaderValue;
-use http::header::REFERRER_POLICY;
 
 use crate::accounts::account;
 use crate::prelude::*;
+use crate::roster::pages::link_page;
 use crate::roster::preferences::{self, Preferences};
 use crate::unsubscribe_key::UnsubscribeKey;
 use crate::web::body;
-use crate::web::page;
 use crate::web::prelude::*;
 
 /// Maximum size of a request body, in bytes.
@@ -25,15 +23,17 @@ pub fn router() -> Router<App> {
 
 /// Shows the confirmation page. Changes nothing.
 async fn show(State(app): State<App>, PathParams(token): PathParams<String>) -> Result<Response> {
-    let Some((account, person)) = UnsubscribeKey::parse(&token) else { return not_found() };
-    let key = app.unsubscribe_key.clone();
-    let read = move |db: &Reader<'_>| {
-        let preferences = preferences::find(db, person)?;
-        check_token(&key, &token, &preferences)?;
-        Ok((preferences, account::find(db)?.name))
+    let read = async {
+        let (account, person) = UnsubscribeKey::parse(&token).ok_or_else(Error::not_found)?;
+        let key = app.unsubscribe_key.clone();
+        let read = move |db: &Reader<'_>| {
+            let preferences = preferences::find(db, person)?;
+            check_token(&key, &token, &preferences)?;
+            Ok((preferences, account::find(db)?.name))
+        };
+        app.db.read(scope(account, person), read).await
     };
-    let preferences = app.db.read(scope(account, person), read).await;
-    respond(preferences, |wants| if wants { Page::Ask } else { Page::Stopped })
+    respond(read.await, |wants| if wants { Page::Ask } else { Page::Stopped })
 }
 
 /// Unsubscribes the person or, with `?again`, subscribes them again. The body is ignored: it is a form, or the
@@ -43,22 +43,24 @@ async fn update(
     PathParams(token): PathParams<String>,
     request: Request,
 ) -> Result<Response> {
-    let Some((account, person)) = UnsubscribeKey::parse(&token) else { return not_found() };
-    let key = app.unsubscribe_key.clone();
-    let again = request.uri().query() == Some("again");
-    body::read(request, &app, MAX_BODY_BYTES).await?;
-    let change = move |tx: &Tx<'_>| {
-        check_token(&key, &token, &preferences::find(tx, person)?)?;
-        Ok((preferences::set_email_opt_in(tx, person, again)?, account::find(tx)?.name))
+    let change = async {
+        let (account, person) = UnsubscribeKey::parse(&token).ok_or_else(Error::not_found)?;
+        let key = app.unsubscribe_key.clone();
+        let again = request.uri().query() == Some("again");
+        body::read(request, &app, MAX_BODY_BYTES).await?;
+        let change = move |tx: &Tx<'_>| {
+            check_token(&key, &token, &preferences::find(tx, person)?)?;
+            Ok((preferences::set_email_opt_in(tx, person, again)?, account::find(tx)?.name))
+        };
+        app.db.write(scope(account, person), change).await
     };
-    let preferences = app.db.write(scope(account, person), change).await;
-    respond(preferences, |wants| if wants { Page::Resumed } else { Page::Stopped })
+    respond(change.await, |wants| if wants { Page::Resumed } else { Page::Stopped })
 }
 
 /// Fails if the signature of a token is not valid, or if the link was sent to an address that the person no longer has.
 fn check_token(key: &UnsubscribeKey, token: &str, person: &Preferences) -> Result<()> {
     let is_valid = person.email.as_deref().is_some_and(|email| key.verify(token, email));
-    if is_valid { Ok(()) } else { Err(Error::not_found()) }
+    Error::not_found().when(!is_valid)
 }
 
 /// Anyone with the link acts as the person it was sent to.
@@ -75,18 +77,6 @@ enum Page {
     Unknown,
 }
 
-fn respond(
-    preferences: Result<(Preferences, String)>,
-    page: impl FnOnce(bool) -> Page,
-) -> Result<Response> {
-    match preferences {
-        Ok((person, club)) => render(page(person.email_opt_in), &person, club),
-        // The person or the club no longer exists.
-        Err(error) if error.code == Code::NotFound => not_found(),
-        Err(error) => Err(error),
-    }
-}
-
 /// The page. It has no script and needs no session.
 #[derive(Template)]
 #[template(path = "unsubscribe.html")]
@@ -97,26 +87,27 @@ struct Unsubscribe {
     page: Page,
 }
 
-fn render(page: Page, person: &Preferences, club: String) -> Result<Response> {
-    let address = person.email.as_deref().map_or_else(|| t!("your email address").to_owned(), mask);
-    send_page(StatusCode::OK, page, club, address)
-}
-
-fn not_found() -> Result<Response> {
-    send_page(StatusCode::NOT_FOUND, Page::Unknown, String::new(), String::new())
-}
-
-/// Responds with the page. Its URL is a credential, so the browser must not send it as the referrer.
-fn send_page(status: StatusCode, page: Page, club: String, address: String) -> Result<Response> {
-    let frame = Frame::plain(match page {
-        Page::Ask => t!("Stop emails?"),
-        Page::Stopped => t!("Emails stopped"),
-        Page::Resumed => t!("Emails resumed"),
-        Page::Unknown => t!("Link not found"),
-    });
-    let mut response = page::html(status, &Unsubscribe { frame, club, address, page })?;
-    response.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    Ok(response)
+/// Responds with the page for the person, or says that the link is not valid.
+fn respond(
+    person: Result<(Preferences, String)>,
+    page: impl FnOnce(bool) -> Page,
+) -> Result<Response> {
+    let (page, club, address) = match person.or_none()? {
+        Some((person, club)) => {
+            let address = person.email.as_deref().map(mask);
+            let address = address.unwrap_or_else(|| t!("your email address").to_owned());
+            (page(person.email_opt_in), club, address)
+        }
+        // The person or the club may no longer exist.
+        None => (Page::Unknown, String::new(), String::new()),
+    };
+    let (status, title) = match page {
+        Page::Ask => (StatusCode::OK, t!("Stop emails?")),
+        Page::Stopped => (StatusCode::OK, t!("Emails stopped")),
+        Page::Resumed => (StatusCode::OK, t!("Emails resumed")),
+        Page::Unknown => (StatusCode::NOT_FOUND, t!("Link not found")),
+    };
+    link_page(status, &Unsubscribe { frame: Frame::plain(title), club, address, page })
 }
 
 /// Masks an email address so that only its owner recognizes it: `a***@example.org`.

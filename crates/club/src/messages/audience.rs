@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use kit::string_enum;
-use serde::Deserialize;
-use store::{Column, ToValue, Value};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use super::people::{self, TeamMember};
 use crate::prelude::*;
@@ -28,8 +28,15 @@ string_enum! {
     }
 }
 
+impl<'de> Deserialize<'de> for AudienceKind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        Self::parse(&word).ok_or_else(|| D::Error::custom("not an audience"))
+    }
+}
+
 /// The audience of a message. Guardians of minors in the audience also receive the message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Audience {
     /// Group that the message is addressed to: `all` (members and the guardians of players), `players`, `guardians`,
     /// `staff` (coaches, managers and other staff), `members` (those in `member_ids`) or `unanswered` (members who have
@@ -50,29 +57,7 @@ impl Default for Audience {
     }
 }
 
-impl ToValue for Audience {
-    fn to_value(&self) -> Value<'_> {
-        let text = serde_json::to_string(self).expect("an audience can be serialized as JSON");
-        Value::Text(text.into())
-    }
-}
-
-impl Column for Audience {
-    fn from_value(value: Value<'_>) -> store::Result<Self> {
-        #[derive(Deserialize)]
-        struct StoredAudience {
-            to: String,
-            member_ids: Option<Vec<MemberId>>,
-            event_id: Option<EventId>,
-        }
-        let text = String::from_value(value)?;
-        let stored = serde_json::from_str::<StoredAudience>(&text).ok();
-        let audience = stored.and_then(|StoredAudience { to, member_ids, event_id }| {
-            Some(Self { to: AudienceKind::parse(&to)?, member_ids, event_id })
-        });
-        audience.ok_or_else(|| store::Error::Corrupt(format!("audience {text:?}")))
-    }
-}
+json_column!(Audience);
 
 /// Validates an audience: its members and its event must belong to the team.
 pub fn validate(db: &Reader<'_>, team: TeamId, audience: &Audience) -> Result<Vec<Fault>> {
@@ -88,13 +73,14 @@ pub fn validate(db: &Reader<'_>, team: TeamId, audience: &Audience) -> Result<Ve
     }
     if let Some(event) = audience.event_id {
         let fault = |code, detail| Fault::new("/audience/event_id", code, detail);
-        faults.extend(match accepts_rsvps(db, team, event)? {
-            None => Some(fault("not_found", "The team has no event with this ID.")),
+        match accepts_rsvps(db, team, event)? {
+            None => faults.push(fault("not_found", "The team has no event with this ID.")),
             Some(false) => {
-                Some(fault("no_recipients", "This event is cancelled or does not ask for RSVPs."))
+                let detail = "This event is cancelled or does not ask for RSVPs.";
+                faults.push(fault("no_recipients", detail));
             }
-            Some(true) => None,
-        });
+            Some(true) => {}
+        }
     }
     Ok(faults)
 }
@@ -131,7 +117,10 @@ pub fn people(db: &Reader<'_>, team: TeamId, audience: &Audience) -> Result<BTre
         }
         AudienceKind::Unanswered => match audience.event_id {
             Some(event) if accepts_rsvps(db, team, event)? == Some(true) => {
-                let answered = members_with_rsvp(db, event)?;
+                let answered: BTreeSet<MemberId> = db.ids(
+                    "select member_id from rsvp where account_id = :account and event_id = :event",
+                    bind! { event },
+                )?;
                 select(&|member| member.present && !answered.contains(&member.id))
             }
             // The event was deleted or cancelled, or no longer asks for RSVPs.
@@ -147,12 +136,4 @@ fn receiving_guardians(
 ) -> Result<BTreeSet<PersonId>> {
     let guardians = people::guardians(db, players)?.into_iter();
     Ok(guardians.filter(|one| one.receives_messages).map(|one| one.guardian_id).collect())
-}
-
-fn members_with_rsvp(db: &Reader<'_>, event_id: EventId) -> Result<BTreeSet<MemberId>> {
-    let rows: Vec<(MemberId,)> = db.all(
-        "select member_id from rsvp where account_id = :account and event_id = :event_id",
-        bind! { event_id },
-    )?;
-    Ok(rows.into_iter().map(|(member,)| member).collect())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::audience::Audience;
 use super::message::{self, Kind, MessageRecord, Status};
-use super::people;
+use super::{people, receipt};
 use crate::prelude::*;
 use crate::roster::membership::Role;
 
@@ -17,27 +17,21 @@ pub fn participants(db: &Reader<'_>, id: MessageId) -> Result<BTreeSet<PersonId>
          order by listed_at desc, id desc limit 1",
         bind! { id },
     )?;
-    let recipients: Vec<(PersonId,)> = db.all(
-        "select person_id from receipt where account_id = :account and message_id = :last",
-        bind! { last },
-    )?;
-    Ok(recipients.into_iter().map(|(person,)| person).chain(author).collect())
+    Ok(receipt::recipients(db, last)?.into_iter().chain(author).collect())
 }
 
 /// The message that a reply answers. Fails if the message cannot be answered.
 pub fn find_parent(db: &Reader<'_>, access: &TeamAccess, id: MessageId) -> Result<MessageRecord> {
     let parent = message::find_record(db, access, id)?;
-    if parent.kind == Kind::Announcement {
-        let detail = "You cannot reply to an announcement. Start a conversation instead.";
-        return Err(Error::invalid_state(detail));
-    }
-    match parent.status {
-        Status::Published => Ok(parent),
-        Status::Scheduled => {
-            Err(Error::invalid_state("You cannot reply to a message that is not published yet."))
+    let detail = match (parent.kind, parent.status) {
+        (Kind::Announcement, _) => {
+            "You cannot reply to an announcement. Start a conversation instead."
         }
-        Status::Retracted => Err(Error::invalid_state("You cannot reply to a retracted message.")),
-    }
+        (_, Status::Scheduled) => "You cannot reply to a message that is not published yet.",
+        (_, Status::Retracted) => "You cannot reply to a retracted message.",
+        (_, Status::Published) => return Ok(parent),
+    };
+    Err(Error::invalid_state(detail))
 }
 
 /// Validates that a reply has the team and the audience of its conversation.
@@ -70,10 +64,8 @@ pub fn validate_author(
     let is_reply = message.parent_id.is_some();
     let fault = |code, detail| Some(Fault::new("/on_behalf_of", code, detail));
     Ok(if !team_people.contains(&person) {
-        fault(
-            "not_on_team",
-            "This person is neither on the team nor a guardian of one of its members.",
-        )
+        let detail = "This person is neither on the team nor a guardian of one of its members.";
+        fault("not_on_team", detail)
     } else if is_reply && !participants(db, message.thread_id)?.contains(&person) {
         fault("not_on_team", "This person is not in the conversation.")
     } else if message.kind == Kind::Announcement && !is_staff(db, message.team_id, person)? {

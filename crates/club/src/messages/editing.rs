@@ -3,7 +3,7 @@
 use macros::input;
 
 use super::audience::{self, Audience};
-use super::message::{Kind, Message, MessageRecord, Status, find_managed, update, with_author};
+use super::message::{Kind, Message, MessageRecord, Status, find_managed, with_author};
 use super::{api, conversation, emails, posting};
 use crate::prelude::*;
 use crate::teams::team;
@@ -51,17 +51,12 @@ pub fn change(
     if change.pinned != Change::Keep {
         posting::check_can_pin(access, before.team_id)?;
     }
-    match before.status {
-        Status::Retracted => {
-            return Err(Error::invalid_state("A retracted message cannot be changed."));
-        }
-        Status::Published if change.changes_content() => {
-            let detail =
-                "The content of a published message cannot be changed. Retract it instead.";
-            return Err(Error::invalid_state(detail));
-        }
-        _ => {}
-    }
+    Error::invalid_state("A retracted message cannot be changed.")
+        .when(before.status == Status::Retracted)?;
+    Error::invalid_state(
+        "The content of a published message cannot be changed. Retract it instead.",
+    )
+    .when(before.status == Status::Published && change.changes_content())?;
     team::find_active(tx, before.team_id)?;
     let at_once = change.publish_at == Change::Clear;
     let changes_content = change.changes_content();
@@ -82,14 +77,13 @@ pub fn change(
         posting::check(tx, &after, violations)?;
     }
     if at_once {
-        let after =
-            posting::publish_now(tx, MessageRecord { publish_at: before.publish_at, ..after })?;
-        return with_author(tx, after);
+        let after = MessageRecord { publish_at: before.publish_at, ..after };
+        return with_author(tx, posting::publish_now(tx, after)?);
     }
     if after == before {
         return with_author(tx, before);
     }
-    let after = update(tx, after)?;
+    let after = after.save(tx)?;
     tx.publish_change("message.updated", &Message::snapshot(&before), &Message::snapshot(&after))?;
     with_author(tx, after)
 }
@@ -120,25 +114,21 @@ pub fn retract(
     expected: &IfMatch,
 ) -> Result<Message> {
     let before = expected.check(find_managed(tx, access, id))?;
-    if before.status == Status::Retracted {
-        return Err(Error::invalid_state("The message is already retracted."));
-    }
-    let after = mark_retracted(tx, before)?;
-    with_author(tx, after)
+    Error::invalid_state("The message is already retracted.")
+        .when(before.status == Status::Retracted)?;
+    with_author(tx, mark_retracted(tx, before)?)
 }
 
 /// Sets the status to retracted, cancels pending emails and publishes a notification.
 pub fn mark_retracted(tx: &Tx<'_>, before: MessageRecord) -> Result<MessageRecord> {
-    let after = update(
-        tx,
-        MessageRecord {
-            status: Status::Retracted,
-            retracted_by: Some(tx.actor().to_owned()),
-            retracted_at: Some(tx.now()),
-            pinned: false,
-            ..before
-        },
-    )?;
+    let after = MessageRecord {
+        status: Status::Retracted,
+        retracted_by: Some(tx.actor().to_owned()),
+        retracted_at: Some(tx.now()),
+        pinned: false,
+        ..before
+    };
+    let after = after.save(tx)?;
     emails::cancel(tx, &after)?;
     // The notification does not repeat the content.
     tx.publish("message.retracted", &Message::snapshot(&after))?;

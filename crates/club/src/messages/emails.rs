@@ -8,7 +8,7 @@ use super::message::{Kind, MessageRecord};
 use super::{markdown, people, receipt};
 use crate::mail::email::{self, NewEmail};
 use crate::prelude::*;
-use crate::roster::person::{self, Person};
+use crate::roster::person::Person;
 use crate::roster::preferences::RecipientLocales;
 use crate::roster::safeguarding;
 use crate::teams::team::Team;
@@ -30,24 +30,13 @@ pub fn send(
     let people = people::email_recipients(tx, recipients, gets_email)?;
     let locales = RecipientLocales::load(tx, &people)?;
     for person in people {
-        let locale = locales.of(&person);
-        let default = || locale.run(|| t!("New message"));
+        let new = NewEmail::to_person(&person, message.id, locales.of(&person));
+        let Some(new) = new else { continue };
+        let default = || new.locale.run(|| t!("New message"));
         let subject = message.subject.as_deref().unwrap_or_else(default);
-        let to_name = person::display_name(&person);
-        let Some(to_address) = person.email else { continue };
-        email::enqueue(
-            tx,
-            NewEmail {
-                person_id: Some(person.id),
-                about: message.id.to_string(),
-                to_name,
-                to_address,
-                subject: format!("[{}] {subject}", team.name),
-                body_text: message.body.clone(),
-                html_body: Some(html_body.clone()),
-                locale,
-            },
-        )?;
+        let subject = format!("[{}] {subject}", team.name);
+        let (body_text, html_body) = (message.body.clone(), Some(html_body.clone()));
+        email::enqueue(tx, NewEmail { subject, body_text, html_body, ..new })?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use kit::string_enum;
 use macros::query;
 
 use super::message::{self, Kind, Message, MessageRecord, Status};
+use crate::paging::page_sql;
 use crate::prelude::*;
 
 string_enum! {
@@ -59,19 +60,15 @@ pub fn list(
     let several_teams = !team_ids.is_empty();
     let thread_id = match (filter.thread_id, parent_id) {
         // Replies are read by their thread, which has an index.
-        (None, Some(parent)) => match message::find_record(db, access, *parent) {
-            Ok(parent) => Some(parent.thread_id),
-            Err(error) if error.code == Code::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(error),
+        (None, Some(parent)) => match message::find_record(db, access, *parent).or_none()? {
+            Some(parent) => Some(parent.thread_id),
+            None => return Ok(Vec::new()),
         },
         (thread, _) => thread,
     };
     let (posted, status) = match filter.status {
         Some(StatusFilter::Posted) => (true, None),
-        Some(StatusFilter::Published) => (false, Some(Status::Published)),
-        Some(StatusFilter::Scheduled) => (false, Some(Status::Scheduled)),
-        Some(StatusFilter::Retracted) => (false, Some(Status::Retracted)),
-        None => (false, None),
+        other => (false, other.and_then(|status| Status::parse(status.as_str()))),
     };
     let access = person_id
         .map_or_else(|| Ok(access.clone()), |person| access.for_private_data_of(person))?;
@@ -81,28 +78,22 @@ pub fn list(
     let greatest = (Timestamp::from_micros(i64::MAX), MessageId::MAX);
     let (after, after_id) = page.after(least, greatest);
     let limit = page.fetch_limit();
+    // The statement for the most selective filter that has an index.
+    let text = match (person_id, thread_id, team_id) {
+        (Some(_), ..) => page_sql!(page, by("listed_at", "id"), SELECT, OF_PERSON),
+        (_, Some(_), _) => page_sql!(page, by("listed_at", "id"), SELECT, OF_THREAD),
+        (_, _, Some(_)) => page_sql!(page, by("listed_at", "id"), SELECT, OF_TEAM),
+        _ => page_sql!(page, by("listed_at", "id"), SELECT),
+    };
     let rows = db.all(
-        select_statement(page.order, person_id.is_some(), thread_id.is_some(), team_id.is_some()),
+        text,
         bind! { narrowed, teams, open, leads, own, family, team_id, several_teams, team_ids, kind, parent_id, thread_id,
         posted, status, pinned, updated_since, person_id, unread, after, after_id, limit },
     )?;
     message::with_authors(db, &access, rows)
 }
 
-/// The statement for the most selective filter that has an index.
-fn select_statement(order: Order, person: bool, thread: bool, team: bool) -> &'static str {
-    match (order, person, thread, team) {
-        (Order::Asc, true, ..) => sql!(MessageRecord::SELECT, FILTER, OF_PERSON, ASCENDING),
-        (Order::Desc, true, ..) => sql!(MessageRecord::SELECT, FILTER, OF_PERSON, DESCENDING),
-        (Order::Asc, _, true, _) => sql!(MessageRecord::SELECT, FILTER, OF_THREAD, ASCENDING),
-        (Order::Desc, _, true, _) => sql!(MessageRecord::SELECT, FILTER, OF_THREAD, DESCENDING),
-        (Order::Asc, _, _, true) => sql!(MessageRecord::SELECT, FILTER, OF_TEAM, ASCENDING),
-        (Order::Desc, _, _, true) => sql!(MessageRecord::SELECT, FILTER, OF_TEAM, DESCENDING),
-        (Order::Asc, ..) => sql!(MessageRecord::SELECT, FILTER, ASCENDING),
-        (Order::Desc, ..) => sql!(MessageRecord::SELECT, FILTER, DESCENDING),
-    }
-}
-
+const SELECT: &str = sql!(MessageRecord::SELECT, FILTER);
 const FILTER: &str = "
     where account_id = :account
       and (not cast(:narrowed as boolean) or team_id in (:teams))
@@ -125,7 +116,3 @@ const OF_PERSON: &str = "
                    and (cast(:unread as boolean) is null or (read_at is null) = :unread))";
 const OF_THREAD: &str = " and thread_id = :thread_id";
 const OF_TEAM: &str = " and team_id = :team_id";
-const ASCENDING: &str =
-    " and (listed_at, id) > (:after, :after_id) order by listed_at, id limit :limit";
-const DESCENDING: &str =
-    " and (listed_at, id) < (:after, :after_id) order by listed_at desc, id desc limit :limit";

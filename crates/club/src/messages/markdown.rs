@@ -94,37 +94,8 @@ mod tests {
 
     use super::*;
 
-    /// All tags that the output may contain.
-    const TAGS: &[&str] = &[
-        "p",
-        "/p",
-        "br /",
-        "em",
-        "/em",
-        "strong",
-        "/strong",
-        "ul",
-        "/ul",
-        "ol",
-        "/ol",
-        "li",
-        "/li",
-        "h3",
-        "/h3",
-        "h4",
-        "/h4",
-        "h5",
-        "/h5",
-        "h6",
-        "/h6",
-        "code",
-        "/code",
-        "pre",
-        "/pre",
-        "blockquote",
-        "/blockquote",
-        "/a",
-    ];
+    /// All elements that the output may contain, except for line breaks and links.
+    const ELEMENTS: &str = "p em strong ul ol li h3 h4 h5 h6 code pre blockquote";
 
     /// The tags in the output. Every `<` starts a tag, since those in the text are escaped.
     fn tags(page: &str) -> Vec<&str> {
@@ -140,7 +111,8 @@ mod tests {
             is_known && !url.contains('"')
         };
         let start = tag.strip_prefix("ol start=\"").and_then(|rest| rest.strip_suffix('"'));
-        TAGS.contains(&tag)
+        ELEMENTS.split(' ').any(|name| name == tag.strip_prefix('/').unwrap_or(tag))
+            || matches!(tag, "br /" | "/a")
             || link.is_some_and(is_safe_url)
             || start.is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
     }

@@ -8,7 +8,6 @@ use super::audience::Audience;
 use super::{markdown, people, receipt};
 use crate::prelude::*;
 use crate::roster::safeguarding;
-use crate::signals::Subject;
 
 string_enum! {
     /// The kind of a message.
@@ -69,7 +68,7 @@ record! {
     }
 }
 
-impl_resource!(MessageRecord by MessageId: Versioned);
+impl_resource!(MessageRecord by MessageId: Versioned Saved);
 
 /// An announcement, or a message in a conversation.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -162,36 +161,21 @@ impl Message {
         show_retracted: bool,
     ) -> Self {
         let show_content = show_retracted || record.status != Status::Retracted;
-        Self {
-            id: record.id,
-            team_id: record.team_id,
-            kind: record.kind,
-            subject: record.subject.filter(|_| show_content),
-            body_html: show_content.then(|| markdown::html(&record.body)),
-            body: show_content.then_some(record.body),
-            audience: record.audience,
-            parent_id: record.parent_id,
-            thread_id: record.thread_id,
-            pinned: record.pinned,
-            publish_at: record.publish_at,
-            published_at: record.published_at,
-            author: Author {
-                id: record.author_id,
-                person_id: record.author_person_id,
-                name: author_name,
-            },
-            status: record.status,
-            retracted_by: record.retracted_by,
-            retracted_at: record.retracted_at,
-            receipt_counts: ReceiptCounts {
-                delivered: record.delivered_count,
-                read: record.read_count,
-            },
-            metadata: record.metadata,
-            created_at: record.created_at,
-            updated_at: record.updated_at,
-            version: record.version,
-            listed_at: record.listed_at,
+        let (id, person_id) = (record.author_id, record.author_person_id);
+        let (delivered, read) = (record.delivered_count, record.read_count);
+        copy_fields! {
+            Self {
+                subject: record.subject.filter(|_| show_content),
+                body_html: show_content.then(|| markdown::html(&record.body)),
+                body: show_content.then_some(record.body),
+                author: Author { id, person_id, name: author_name },
+                receipt_counts: ReceiptCounts { delivered, read },
+                ..record {
+                    id, team_id, kind, audience, parent_id, thread_id, pinned, publish_at,
+                    published_at, status, retracted_by, retracted_at, metadata, created_at,
+                    updated_at, version, listed_at,
+                }
+            }
         }
     }
 
@@ -201,17 +185,7 @@ impl Message {
     }
 }
 
-impl Subject for Message {
-    fn subject(&self) -> String {
-        self.id.to_string()
-    }
-}
-
-impl Versioned for Message {
-    fn version(&self) -> i64 {
-        self.version
-    }
-}
+impl_resource!(Message by MessageId: Subject Versioned);
 
 impl Paged for Message {
     type SortKey = (Timestamp, MessageId);
@@ -258,55 +232,41 @@ pub struct NewMessage {
 
 /// The record of a message that the caller may see.
 pub fn find_record(db: &Reader<'_>, access: &TeamAccess, id: MessageId) -> Result<MessageRecord> {
-    let message: MessageRecord = db.one(
-        sql!(MessageRecord::SELECT, " where account_id = :account and id = :id"),
-        bind! { id },
-    )?;
+    let text = sql!(MessageRecord::SELECT, " where account_id = :account and id = :id");
+    let message: MessageRecord = db.one(text, bind! { id })?;
     access.check(message.team_id)?;
-    if access.has_full_access(message.team_id)
-        || is_author(access, &message)
-        || has_receipt(db, access, id)?
-    {
-        Ok(message)
-    } else {
-        Err(Error::not_found())
-    }
+    let is_visible = can_manage(access, &message) || has_receipt(db, access, id)?;
+    Error::not_found().when(!is_visible)?;
+    Ok(message)
 }
 
-/// Whether the caller is the author.
-fn is_author(access: &TeamAccess, message: &MessageRecord) -> bool {
-    message.author_person_id.is_some_and(|author| access.is_self(author))
+/// Whether the caller is the author, or a coach or manager of the team.
+fn can_manage(access: &TeamAccess, message: &MessageRecord) -> bool {
+    let is_author = message.author_person_id.is_some_and(|author| access.is_self(author));
+    is_author || access.has_full_access(message.team_id)
 }
 
 /// Whether the caller or one of their dependents received the message.
 fn has_receipt(db: &Reader<'_>, access: &TeamAccess, id: MessageId) -> Result<bool> {
     let (_, family) = access.own_and_family_ids();
-    let receipt: Option<(PersonId,)> = db.optional(
+    db.exists(
         "select person_id from receipt
          where account_id = :account and message_id = :id and person_id in (:family) limit 1",
         bind! { id, family },
-    )?;
-    Ok(receipt.is_some())
+    )
 }
 
 /// The record of a message that the caller may manage: as its author, or as a coach or manager of its team. Fails with
 /// `forbidden` for other callers who can see it.
 pub fn find_managed(db: &Reader<'_>, access: &TeamAccess, id: MessageId) -> Result<MessageRecord> {
     let message = find_record(db, access, id)?;
-    let can_manage = access.has_full_access(message.team_id) || is_author(access, &message);
-    if can_manage { Ok(message) } else { Err(Error::forbidden()) }
+    Error::forbidden().when(!can_manage(access, &message))?;
+    Ok(message)
 }
 
 /// One message.
 pub fn find(db: &Reader<'_>, access: &TeamAccess, id: MessageId) -> Result<Message> {
     with_authors(db, access, vec![find_record(db, access, id)?])?.pop().ok_or_else(Error::not_found)
-}
-
-/// Saves a message as its next version.
-pub fn update(tx: &Tx<'_>, after: MessageRecord) -> Result<MessageRecord> {
-    let after = MessageRecord { updated_at: tx.now(), version: after.version + 1, ..after };
-    tx.execute(MessageRecord::UPDATE, &after.bind())?;
-    Ok(after)
 }
 
 /// Increases the versions of all messages of an author whose name has changed, because messages show the name.
@@ -361,17 +321,12 @@ fn from_records(
     messages: Vec<MessageRecord>,
     readable: &BTreeSet<MessageId>,
 ) -> Result<Vec<Message>> {
-    let mut authors: Vec<_> = messages.iter().filter_map(|one| one.author_person_id).collect();
-    authors.sort_unstable();
-    authors.dedup();
-    let names = people::names(db, authors)?;
-    let name = |one: &MessageRecord| names.get(&one.author_person_id?).cloned();
-    Ok(messages
-        .into_iter()
-        .map(|one| {
-            let name = name(&one);
-            let show_retracted = readable.contains(&one.id);
-            Message::from_record(one, name, show_retracted)
-        })
-        .collect())
+    let authors: BTreeSet<_> = messages.iter().filter_map(|one| one.author_person_id).collect();
+    let names = people::names(db, authors.into_iter().collect())?;
+    let message = |one: MessageRecord| {
+        let name = one.author_person_id.and_then(|author| names.get(&author).cloned());
+        let show_retracted = readable.contains(&one.id);
+        Message::from_record(one, name, show_retracted)
+    };
+    Ok(messages.into_iter().map(message).collect())
 }

@@ -5,6 +5,7 @@ use super::message::{MessageRecord, Status};
 use crate::prelude::*;
 
 row! {
+    #[derive(Serialize)]
     struct ReceiptRow {
         message_id: MessageId,
         delivered_at: kit::Timestamp,
@@ -28,10 +29,6 @@ pub fn export_person(db: &Reader<'_>, person: PersonId) -> Result<Value> {
          where account_id = :account and person_id = :person order by message_id",
         bind! { person },
     )?;
-    let receipts = receipts.into_iter().map(|row| {
-        json!({ "message_id": row.message_id, "delivered_at": row.delivered_at, "read_at": row.read_at })
-    });
-    let receipts: Vec<_> = receipts.collect();
     Ok(json!({ "messages": written, "receipts": receipts }))
 }
 

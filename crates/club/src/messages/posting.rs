@@ -66,33 +66,29 @@ fn draft(
         }
         (team, new.audience.unwrap_or_default(), id)
     };
-    Ok(MessageRecord {
-        id,
-        account_id: tx.account(),
-        team_id,
-        kind: new.kind,
-        subject: new.subject,
-        body: new.body,
-        audience,
-        parent_id: new.parent_id,
-        thread_id,
-        pinned: new.pinned,
-        publish_at: new.publish_at,
-        published_at: None,
-        listed_at: new.publish_at.unwrap_or(tx.now()),
-        author_id: tx.actor().to_owned(),
-        author_person_id: new.on_behalf_of,
-        by_key: false,
-        by_club: *access == TeamAccess::AllTeams,
-        status: Status::Scheduled,
-        retracted_by: None,
-        retracted_at: None,
-        delivered_count: 0,
-        read_count: 0,
-        metadata: new.metadata,
-        created_at: tx.now(),
-        updated_at: tx.now(),
-        version: 1,
+    Ok(copy_fields! {
+        MessageRecord {
+            id,
+            account_id: tx.account(),
+            team_id,
+            audience,
+            thread_id,
+            published_at: None,
+            listed_at: new.publish_at.unwrap_or(tx.now()),
+            author_id: tx.actor().to_owned(),
+            author_person_id: new.on_behalf_of,
+            by_key: false,
+            by_club: *access == TeamAccess::AllTeams,
+            status: Status::Scheduled,
+            retracted_by: None,
+            retracted_at: None,
+            delivered_count: 0,
+            read_count: 0,
+            created_at: tx.now(),
+            updated_at: tx.now(),
+            version: 1,
+            ..new { kind, subject, body, parent_id, pinned, publish_at, metadata }
+        }
     })
 }
 
@@ -115,14 +111,11 @@ fn resolve_author(
         }
     }
     let is_user = matches!(access, TeamAccess::User(_));
-    if is_user && author.is_none() {
-        let detail = "You are not on a roster of the club, so you cannot post messages.";
-        return Err(Error::new(Code::Forbidden, detail));
-    }
-    if is_user && draft.kind == Kind::Announcement && !access.has_full_access(draft.team_id) {
-        let detail = "Only coaches and managers of the team can post announcements.";
-        return Err(Error::new(Code::Forbidden, detail));
-    }
+    let detail = "You are not on a roster of the club, so you cannot post messages.";
+    Error::new(Code::Forbidden, detail).when(is_user && author.is_none())?;
+    let is_announcement = draft.kind == Kind::Announcement;
+    Error::new(Code::Forbidden, "Only coaches and managers of the team can post announcements.")
+        .when(is_user && is_announcement && !access.has_full_access(draft.team_id))?;
     if draft.pinned {
         check_can_pin(access, draft.team_id)?;
     }
@@ -133,10 +126,8 @@ fn resolve_author(
 
 /// Fails unless the caller may pin messages of the team: coaches, managers and admins may.
 pub fn check_can_pin(access: &TeamAccess, team: TeamId) -> Result<()> {
-    if access.has_full_access(team) {
-        return Ok(());
-    }
-    Err(Error::new(Code::Forbidden, "Only coaches and managers of the team can pin messages."))
+    Error::new(Code::Forbidden, "Only coaches and managers of the team can pin messages.")
+        .when(!access.has_full_access(team))
 }
 
 /// Validates the scheduled time of publication.
@@ -180,14 +171,8 @@ fn to_published(
 ) -> Result<MessageRecord> {
     let delivered_count = i64::try_from(recipients.len())
         .map_err(|_| Error::internal("the number of recipients does not fit into 64 bits"))?;
-    let (published_at, listed_at) = (Some(tx.now()), tx.now());
-    Ok(MessageRecord {
-        status: Status::Published,
-        published_at,
-        listed_at,
-        delivered_count,
-        ..draft
-    })
+    let (status, published_at, listed_at) = (Status::Published, Some(tx.now()), tx.now());
+    Ok(MessageRecord { published_at, listed_at, status, delivered_count, ..draft })
 }
 
 /// Delivers a published message to its recipients.
@@ -205,7 +190,7 @@ fn deliver(
 /// Publishes a scheduled message now.
 pub fn publish_now(tx: &Tx<'_>, scheduled: MessageRecord) -> Result<MessageRecord> {
     let (team, recipients) = check(tx, &scheduled, Violations::default())?;
-    let after = message::update(tx, to_published(tx, scheduled, &recipients)?)?;
+    let after = to_published(tx, scheduled, &recipients)?.save(tx)?;
     deliver(tx, &team, &after, &recipients)?;
     Ok(after)
 }

@@ -6,27 +6,34 @@ use macros::query;
 
 use super::message::{self, Status};
 use super::people;
+use crate::paging::page_sql;
 use crate::prelude::*;
 use crate::roster::person;
 use crate::signals::Subject;
 
-/// The receipt of a message by one person.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(tag = "object", rename = "receipt")]
-#[schema(as = ReadReceipt)]
-pub struct Receipt {
-    /// Message that was received.
-    pub message_id: MessageId,
-    /// Person who received the message.
-    pub person_id: PersonId,
-    /// Display name of the person.
-    #[schema(examples("Ana Sousa"))]
-    pub name: Option<String>,
-    /// When the message was delivered.
-    pub delivered_at: Timestamp,
-    /// When the person read the message; `null` if they have not.
-    pub read_at: Option<Timestamp>,
+row! {
+    /// The receipt of a message by one person.
+    #[derive(Debug, Clone, Serialize, ToSchema)]
+    #[serde(tag = "object", rename = "receipt")]
+    #[schema(as = ReadReceipt)]
+    pub struct Receipt {
+        /// Message that was received.
+        pub message_id: MessageId,
+        /// Person who received the message.
+        pub person_id: PersonId,
+        /// Display name of the person.
+        #[schema(examples("Ana Sousa"))]
+        pub name: Option<String>,
+        /// When the message was delivered.
+        pub delivered_at: Timestamp,
+        /// When the person read the message; `null` if they have not.
+        pub read_at: Option<Timestamp>,
+    }
 }
+
+/// Selects receipts, still without names.
+const SELECT: &str =
+    "select message_id, person_id, cast(null as text) as name, delivered_at, read_at from receipt";
 
 impl Versioned for Receipt {
     /// A receipt changes only once, when the message is read.
@@ -35,26 +42,7 @@ impl Versioned for Receipt {
     }
 }
 
-impl Paged for Receipt {
-    type SortKey = PersonId;
-
-    fn sort_key(&self) -> PersonId {
-        self.person_id
-    }
-}
-
-row! {
-    struct ReceiptRow {
-        message_id: MessageId,
-        person_id: PersonId,
-        delivered_at: Timestamp,
-        read_at: Option<Timestamp>,
-    }
-}
-
-impl ReceiptRow {
-    const SELECT: &'static str = "select message_id, person_id, delivered_at, read_at from receipt";
-}
+paged_by!(Receipt, person_id: PersonId);
 
 /// A receipt in a notification: the message was read by the person. It contains no names and no content.
 #[derive(Debug, Serialize, ToSchema)]
@@ -111,11 +99,10 @@ row! {
 
 /// The recipients of a message.
 pub fn recipients(db: &Reader<'_>, message_id: MessageId) -> Result<BTreeSet<PersonId>> {
-    let rows: Vec<(PersonId,)> = db.all(
+    db.ids(
         "select person_id from receipt where account_id = :account and message_id = :message_id",
         bind! { message_id },
-    )?;
-    Ok(rows.into_iter().map(|(person,)| person).collect())
+    )
 }
 
 /// Creates the receipts of a published message.
@@ -144,33 +131,18 @@ pub fn list(
     message::find_managed(db, access, message_id)?;
     let after = page.after(PersonId::MIN, PersonId::MAX);
     let (read, limit) = (filter.read, page.fetch_limit());
-    let text = match page.order {
-        Order::Asc => {
-            sql!(
-                ReceiptRow::SELECT,
-                FILTER,
-                " and person_id > :after order by person_id limit :limit"
-            )
-        }
-        Order::Desc => sql!(
-            ReceiptRow::SELECT,
-            FILTER,
-            " and person_id < :after order by person_id desc limit :limit"
-        ),
-    };
-    let rows: Vec<ReceiptRow> = db.all(text, bind! { message_id, read, after, limit })?;
-    let mut names = people::names(db, rows.iter().map(|row| row.person_id).collect())?;
-    Ok(rows.into_iter().map(|row| from_row(&row, names.remove(&row.person_id))).collect())
+    let text = page_sql!(page, by "person_id", SELECT, FILTER);
+    let mut receipts: Vec<Receipt> = db.all(text, bind! { message_id, read, after, limit })?;
+    let mut names = people::names(db, receipts.iter().map(|one| one.person_id).collect())?;
+    for receipt in &mut receipts {
+        receipt.name = names.remove(&receipt.person_id);
+    }
+    Ok(receipts)
 }
 
 const FILTER: &str = "
     where account_id = :account and message_id = :message_id
       and (cast(:read as boolean) is null or (read_at is not null) = :read)";
-
-fn from_row(row: &ReceiptRow, name: Option<String>) -> Receipt {
-    let ReceiptRow { message_id, person_id, delivered_at, read_at } = *row;
-    Receipt { message_id, person_id, name, delivered_at, read_at }
-}
 
 /// Records that a person has read a message. Only the first call changes the receipt.
 pub fn mark_read(
@@ -180,26 +152,23 @@ pub fn mark_read(
     expected: &IfMatch,
 ) -> Result<Receipt> {
     let message = message::find_record(tx, access, message_id)?;
-    if matches!(access, TeamAccess::User(_)) && !access.is_family(person_id) {
-        return Err(Error::new(
-            Code::Forbidden,
-            "You can mark messages as read only for yourself and the people you are a guardian of.",
-        ));
-    }
+    let detail =
+        "You can mark messages as read only for yourself and the people you are a guardian of.";
+    Error::new(Code::Forbidden, detail)
+        .when(matches!(access, TeamAccess::User(_)) && !access.is_family(person_id))?;
     let before = expected.check(find(tx, message_id, person_id))?;
     if before.read_at.is_some() {
         return Ok(before);
     }
-    if message.status == Status::Retracted {
-        return Err(Error::invalid_state("A retracted message cannot be marked as read."));
-    }
+    Error::invalid_state("A retracted message cannot be marked as read.")
+        .when(message.status == Status::Retracted)?;
     tx.execute(
         "update receipt set read_at = :now
          where account_id = :account and message_id = :message_id and person_id = :person_id",
         bind! { message_id, person_id },
     )?;
     let (team_id, read_count) = (message.team_id, message.read_count + 1);
-    message::update(tx, message::MessageRecord { read_count, ..message })?;
+    message::MessageRecord { read_count, ..message }.save(tx)?;
     let after = Receipt { read_at: Some(tx.now()), ..before };
     let (delivered_at, read_at) = (after.delivered_at, tx.now());
     let snapshot = ReceiptSnapshot { message_id, team_id, person_id, delivered_at, read_at };
@@ -208,15 +177,13 @@ pub fn mark_read(
 }
 
 fn find(db: &Reader<'_>, message_id: MessageId, person_id: PersonId) -> Result<Receipt> {
-    let row: ReceiptRow = db.one(
-        sql!(
-            ReceiptRow::SELECT,
-            " where account_id = :account and message_id = :message_id and person_id = :person_id"
-        ),
-        bind! { message_id, person_id },
-    )?;
+    let text = sql!(
+        SELECT,
+        " where account_id = :account and message_id = :message_id and person_id = :person_id"
+    );
+    let receipt: Receipt = db.one(text, bind! { message_id, person_id })?;
     let name = people::names(db, vec![person_id])?.remove(&person_id);
-    Ok(from_row(&row, name))
+    Ok(Receipt { name, ..receipt })
 }
 
 /// Counts the unread messages of a person by team.

@@ -19,12 +19,11 @@ row! {
 
 /// The access of a user in the account.
 pub fn for_user(db: &Reader<'_>, user: UserId) -> Result<RosterAccess> {
-    let own: Vec<(PersonId,)> = db.all(
+    let own: Vec<PersonId> = db.ids(
         "select id from person
          where account_id = :account and user_id = :user and erased_at is null",
         bind! { user },
     )?;
-    let own: Vec<_> = own.into_iter().map(|(person,)| person).collect();
     if own.is_empty() {
         return Ok(RosterAccess::default());
     }
@@ -46,18 +45,16 @@ pub fn for_user(db: &Reader<'_>, user: UserId) -> Result<RosterAccess> {
         .filter(|row| row.present && own.contains(&row.person_id) && row.role.can_manage_team());
     let managed_teams: BTreeSet<_> = managing.map(|row| row.team_id).collect();
     let visible_teams: BTreeSet<_> = memberships.iter().map(|row| row.team_id).collect();
+    let membership = |row: MembershipRow| {
+        copy_fields! {
+            FamilyMembership { member_id: row.id, ..row { person_id, team_id } }
+        }
+    };
     Ok(RosterAccess {
         own_person_ids: own,
         dependent_ids: dependents,
         managed_team_ids: managed_teams.into_iter().collect(),
         visible_team_ids: visible_teams.into_iter().collect(),
-        memberships: memberships
-            .into_iter()
-            .map(|row| FamilyMembership {
-                person_id: row.person_id,
-                team_id: row.team_id,
-                member_id: row.id,
-            })
-            .collect(),
+        memberships: memberships.into_iter().map(membership).collect(),
     })
 }

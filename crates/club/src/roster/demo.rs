@@ -22,38 +22,9 @@ const FIRST_NAMES: [&str; 48] = [
     "Teresa", "Dimitri", "Hana", "Joaquim", "Samira", "Anders", "Lucía", "Bruno", "Kirsten",
     "Nadia", "Oskar", "Mina", "Theo", "Alva", "Jamal", "Vera",
 ];
-const LAST_NAMES: [&str; 30] = [
-    "Duarte",
-    "Okafor",
-    "Lindqvist",
-    "Moreau",
-    "Tanaka",
-    "Ferreira",
-    "Novak",
-    "Haddad",
-    "O'Brien",
-    "Costa",
-    "Petrov",
-    "Silva",
-    "Andersen",
-    "Mensah",
-    "Rossi",
-    "Yilmaz",
-    "Keller",
-    "Nunes",
-    "Kowalski",
-    "Santos",
-    "Dubois",
-    "Larsen",
-    "Ibrahim",
-    "Weber",
-    "Almeida",
-    "Park",
-    "Jensen",
-    "Romano",
-    "Vieira",
-    "Sato",
-];
+const LAST_NAMES: &str = "Duarte Okafor Lindqvist Moreau Tanaka Ferreira Novak Haddad O'Brien Costa \
+                          Petrov Silva Andersen Mensah Rossi Yilmaz Keller Nunes Kowalski Santos \
+                          Dubois Larsen Ibrahim Weber Almeida Park Jensen Romano Vieira Sato";
 const PARENT_NAMES: [&str; 12] = [
     "Helena", "Miguel", "Fatima", "Lars", "Sandra", "Kofi", "Akiko", "Pedro", "Julia", "Hassan",
     "Marta", "Erik",
@@ -88,28 +59,12 @@ fn create_roster(
     sample: &SampleTeam,
     team: &Team,
 ) -> Result<Vec<Member>> {
-    let mut roster = Vec::new();
-    for index in 0..PLAYERS {
-        roster.push(new_members::add(
-            tx,
-            &TeamAccess::AllTeams,
-            team.id,
-            player(tx, sample, number, index),
-        )?);
-    }
-    roster.push(new_members::add(
-        tx,
-        &TeamAccess::AllTeams,
-        team.id,
-        staff(number, 0, Role::Coach),
-    )?);
+    let add = |new| new_members::add(tx, &TeamAccess::AllTeams, team.id, new);
+    let players = (0..PLAYERS).map(|index| add(player(tx, sample, number, index)));
+    let mut roster = players.collect::<Result<Vec<_>>>()?;
+    roster.push(add(staff(number, 0, Role::Coach))?);
     if sample.has_minors() {
-        roster.push(new_members::add(
-            tx,
-            &TeamAccess::AllTeams,
-            team.id,
-            staff(number, 1, Role::Manager),
-        )?);
+        roster.push(add(staff(number, 1, Role::Manager))?);
     }
     email_confirmation::confirm_new_emails(tx, adults(&roster))?;
     if number == 0 {
@@ -128,6 +83,11 @@ fn adults(roster: &[Member]) -> Vec<PersonId> {
     staff.map(|member| member.person_id).chain(guardians).collect()
 }
 
+/// The last name with this number. They repeat after the end of the list.
+fn last_name(number: usize) -> &'static str {
+    LAST_NAMES.split(' ').cycle().nth(number).unwrap_or_default()
+}
+
 fn set(text: impl Into<String>) -> Change<String> {
     Change::Set(text.into())
 }
@@ -135,50 +95,39 @@ fn set(text: impl Into<String>) -> Change<String> {
 /// Players of one team have different first names. Last names repeat across the club.
 fn player(tx: &Tx<'_>, sample: &SampleTeam, team: usize, index: usize) -> NewMember {
     let first = FIRST_NAMES[(team * 7 + index * 3 + index / 4) % FIRST_NAMES.len()];
-    let last = LAST_NAMES[(team * 5 + index * 7) % LAST_NAMES.len()];
+    let last = last_name(team * 5 + index * 7);
     let year =
         kit::Zone::utc().day(tx.now()).year() - sample.age - i16::try_from(index % 2).unwrap_or(0);
     let (month, day) =
         ([2, 5, 7, 9, 11, 12][index % 6], [3, 9, 14, 21, 26, 27][(index + team) % 6]);
-    let own_address = (!sample.has_minors()).then(|| set(address(first, last)));
+    let set_if = |is_set: bool, text: &str| if is_set { set(text) } else { Change::Keep };
     let guardians = if sample.has_minors() { guardians(last, index) } else { Vec::new() };
+    let status = if index == 9 { MemberStatus::Injured } else { MemberStatus::Active };
     NewMember {
-        person_id: None,
         person: PersonChange {
             first_name: Some(first.to_owned()),
             last_name: set(last),
             birth_date: Day::new(year, month, day).map_or(Change::Keep, Change::Set),
-            email: own_address.unwrap_or_default(),
-            emergency_contact: if index.is_multiple_of(3) {
-                set("Grandmother, 555-0142")
-            } else {
-                Change::Keep
-            },
-            medical_note: if index == 4 {
-                set("Asthma; inhaler in the side pocket.")
-            } else {
-                Change::Keep
-            },
+            email: set_if(!sample.has_minors(), &address(first, last)),
+            emergency_contact: set_if(index.is_multiple_of(3), "Grandmother, 555-0142"),
+            medical_note: set_if(index == 4, "Asthma; inhaler in the side pocket."),
             ..PersonChange::default()
         },
         membership: MembershipChange {
             jersey_number: set((index + 1).to_string()),
             positions: Change::Set(vec![sample.positions[index % 4].to_owned()]),
-            status: Change::Set(if index == 9 {
-                MemberStatus::Injured
-            } else {
-                MemberStatus::Active
-            }),
+            status: Change::Set(status),
             ..MembershipChange::default()
         },
         guardians,
         allow_duplicate: true,
+        ..NewMember::default()
     }
 }
 
 /// Children with the same last name have the same guardians.
 fn guardians(last: &str, index: usize) -> Vec<NewGuardian> {
-    let family = LAST_NAMES.iter().position(|name| *name == last).unwrap_or(0);
+    let family = LAST_NAMES.split(' ').position(|name| name == last).unwrap_or(0);
     let guardian = |first: &str, relationship: &str| NewGuardian {
         first_name: Some(first.to_owned()),
         last_name: set(last),
@@ -194,9 +143,8 @@ fn guardians(last: &str, index: usize) -> Vec<NewGuardian> {
 
 fn staff(team: usize, index: usize, role: Role) -> NewMember {
     let first = FIRST_NAMES[(24 + team * 2 + index) % FIRST_NAMES.len()];
-    let last = LAST_NAMES[(team * 3 + index * 11 + 1) % LAST_NAMES.len()];
+    let last = last_name(team * 3 + index * 11 + 1);
     NewMember {
-        person_id: None,
         person: PersonChange {
             first_name: Some(first.to_owned()),
             last_name: set(last),
@@ -205,25 +153,22 @@ fn staff(team: usize, index: usize, role: Role) -> NewMember {
             ..PersonChange::default()
         },
         membership: MembershipChange { role: Change::Set(role), ..MembershipChange::default() },
-        guardians: Vec::new(),
         allow_duplicate: true,
+        ..NewMember::default()
     }
 }
 
 /// An address at a domain that never receives mail.
 fn address(first: &str, last: &str) -> String {
     let ascii = |name: &str| -> String {
-        let folded = text::fold_case(name);
-        folded
-            .chars()
-            .filter_map(|c| match c {
-                'a'..='z' => Some(c),
-                'ê' | 'ë' | 'é' => Some('e'),
-                'á' => Some('a'),
-                'í' => Some('i'),
-                _ => None,
-            })
-            .collect()
+        let letter = |c: char| match c {
+            'a'..='z' => Some(c),
+            'ê' | 'ë' | 'é' => Some('e'),
+            'á' => Some('a'),
+            'í' => Some('i'),
+            _ => None,
+        };
+        text::fold_case(name).chars().filter_map(letter).collect()
     };
     format!("{}.{}@example.com", ascii(first), ascii(last))
 }

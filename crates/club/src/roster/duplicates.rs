@@ -4,6 +4,8 @@
 //! addresses, so the address of a guardian counts only together with the same name. Otherwise two siblings would look
 //! like one child.
 
+use std::collections::BTreeSet;
+
 use super::guardian;
 use super::membership::{self, MemberStatus};
 use super::person::{self, Person};
@@ -29,12 +31,8 @@ pub fn find_similar(
         let others = person::find_by_name_and_birth_date(db, &new.name_folded, day)?.into_iter();
         similar.extend(others.map(|other| (other, MatchedOn::NameAndBirthDate)));
     }
-    let mut seen = Vec::new();
-    similar.retain(|(other, _)| {
-        let is_first = !seen.contains(&other.id);
-        seen.push(other.id);
-        is_first
-    });
+    let mut seen = BTreeSet::new();
+    similar.retain(|(other, _)| seen.insert(other.id));
     Ok(similar)
 }
 

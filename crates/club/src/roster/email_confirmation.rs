@@ -1,7 +1,7 @@
 //! Confirmation of people's email addresses.
 
 use super::person::{self, Person};
-use super::safeguarding;
+use super::version_cascade::save_person;
 use crate::prelude::*;
 
 /// Marks the email addresses of these new people as confirmed.
@@ -23,7 +23,7 @@ pub fn confirm_email(tx: &Tx<'_>, id: PersonId, email_folded: &str) -> Result<bo
     }
     if before.email_confirmed_at.is_none() {
         let after = Person { email_confirmed_at: Some(tx.now()), ..before.clone() };
-        safeguarding::save(tx, after, before)?;
+        save_person(tx, before, &after)?;
         tx.audit("person.email_confirmed", &id.to_string(), &json!({}))?;
     }
     Ok(true)

@@ -19,22 +19,16 @@ pub fn enroll_guardian(
     confirmed: bool,
 ) -> Result<Person> {
     let child = person::find(tx, child)?;
-    if child.erased_at.is_some() {
-        return Err(Error::not_found());
-    }
+    Error::not_found().when(child.erased_at.is_some())?;
     let guardians = guardian::list_for(tx, &[child.id])?;
-    let existing = match linking::find_person(tx, user.id)? {
-        Some(person) => Some(person),
-        None => find_by_confirmed_email(&guardians, user).cloned(),
-    };
+    let matching = || find_by_confirmed_email(&guardians, user).cloned();
+    let existing = linking::find_person(tx, user.id)?.or_else(matching);
     let mut cascade = VersionCascade::default();
     let own = match existing {
         Some(person) => person,
         None => create_person(tx, user, &mut cascade)?,
     };
-    if own.id == child.id {
-        return Err(Error::invalid_state("A person cannot be their own guardian."));
-    }
+    Error::invalid_state("A person cannot be their own guardian.").when(own.id == child.id)?;
     if !guardians.iter().any(|link| link.guardian.id == own.id) {
         guardian::add(tx, (child.id, own.id), confirmed, &mut cascade)?;
     }
@@ -64,7 +58,7 @@ fn find_by_confirmed_email<'a>(guardians: &'a [GuardianLink], user: &User) -> Op
 
 fn create_person(tx: &Tx<'_>, user: &User, cascade: &mut VersionCascade) -> Result<Person> {
     let person = person_fields(tx, user)?.apply(&person::blank(tx));
-    person::insert(tx, &person)?;
+    tx.execute(Person::INSERT, &person.bind())?;
     cascade.person_created(person.id);
     Ok(person)
 }
@@ -73,15 +67,14 @@ fn create_person(tx: &Tx<'_>, user: &User, cascade: &mut VersionCascade) -> Resu
 pub fn enroll_coach(tx: &Tx<'_>, team: TeamId, user: &User) -> Result<Person> {
     let own = linking::find_person(tx, user.id)?.map(|own| own.id);
     let person = if own.is_some() { PersonChange::default() } else { person_fields(tx, user)? };
+    let role = Change::Set(Role::Coach);
+    let membership = MembershipChange { role, ..MembershipChange::default() };
     let new = NewMember {
         person_id: own,
         person,
-        membership: MembershipChange {
-            role: Change::Set(Role::Coach),
-            ..MembershipChange::default()
-        },
-        guardians: Vec::new(),
+        membership,
         allow_duplicate: true,
+        ..NewMember::default()
     };
     let member = new_members::add(tx, &TeamAccess::AllTeams, team, new)?;
     linking::link(tx, member.person_id, user.id)

@@ -33,9 +33,7 @@ pub fn export_person(db: &Reader<'_>, id: PersonId) -> Result<Value> {
 /// other role in the club are erased too. Returns the erased people.
 pub fn erase(tx: &Tx<'_>, id: PersonId) -> Result<Vec<PersonId>> {
     let person = person::find(tx, id)?;
-    if person.erased_at.is_some() {
-        return Err(Error::invalid_state("The person is already erased."));
-    }
+    Error::invalid_state("The person is already erased.").when(person.erased_at.is_some())?;
     let guardians = guardian::list_for(tx, &[id])?;
     let mut cascade = VersionCascade::default();
     for guardianship in guardian::list_by_guardian(tx, &[id])? {
@@ -89,13 +87,14 @@ fn has_no_other_role(tx: &Tx<'_>, guardian: &Person) -> Result<bool> {
 /// previous values.
 fn remove_memberships(tx: &Tx<'_>, person: &Person) -> Result<bool> {
     let mut removed: BTreeMap<&'static str, Vec<Member>> = BTreeMap::new();
-    let mut count_changes: BTreeMap<TeamId, i64> = BTreeMap::new();
-    for before in membership::list_for(tx, vec![person.id])? {
+    let memberships = membership::list_for(tx, vec![person.id])?;
+    let counts = memberships.iter().map(|one| (one.team_id, -roster_count(one.status)));
+    team::adjust_roster_counts(tx, counts)?;
+    for before in memberships {
         let event_type = match before.status {
             MemberStatus::Removed => "roster.member_updated",
             _ => "roster.member_removed",
         };
-        *count_changes.entry(before.team_id).or_default() -= roster_count(before.status);
         let after = Membership {
             status: MemberStatus::Removed,
             left_on: before.left_on.or(Some(person::today(tx.now()))),
@@ -105,11 +104,7 @@ fn remove_memberships(tx: &Tx<'_>, person: &Person) -> Result<bool> {
             metadata: Metadata::default(),
             ..before
         };
-        let after = membership::save(tx, after)?;
-        removed.entry(event_type).or_default().push(Member::new(after, person));
-    }
-    for (team, change) in count_changes {
-        team::adjust_roster_count(tx, team, change)?;
+        removed.entry(event_type).or_default().push(Member::new(after.save(tx)?, person));
     }
     for (event_type, members) in &removed {
         let snapshots: Vec<_> = members.iter().map(|member| (None, member)).collect();

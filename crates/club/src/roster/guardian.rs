@@ -75,16 +75,11 @@ pub struct Guardian {
 
 impl From<&GuardianLink> for Guardian {
     fn from(GuardianLink { guardianship, guardian }: &GuardianLink) -> Self {
-        Self {
-            id: guardian.id,
-            first_name: guardian.first_name.clone(),
-            last_name: guardian.last_name.clone(),
-            relationship: guardianship.relationship.clone(),
-            email: guardian.email.clone(),
-            phone: guardian.phone.clone(),
-            can_pick_up: guardianship.can_pick_up,
-            receives_messages: guardianship.receives_messages,
-            confirmed: guardianship.confirmed,
+        copy_fields! {
+            Self {
+                ..&guardian { id, first_name, last_name, email, phone }
+                ..&guardianship { relationship, can_pick_up, receives_messages, confirmed }
+            }
         }
     }
 }
@@ -178,11 +173,10 @@ pub fn list_by_guardian(db: &Reader<'_>, guardians: &[PersonId]) -> Result<Vec<G
 
 /// Whether any of these people is a guardian.
 pub(super) fn any_is_guardian(db: &Reader<'_>, people: Vec<PersonId>) -> Result<bool> {
-    let row: Option<(i64,)> = db.optional(
+    db.exists(
         "select 1 from guardianship where account_id = :account and guardian_id in (:people) limit 1",
         bind! { people },
-    )?;
-    Ok(row.is_some())
+    )
 }
 
 /// A guardian to save: the existing person, if there is one, the person after the change, and the guardianship.
@@ -212,13 +206,11 @@ pub(super) fn plan(
             continue;
         };
         let is_current = current.iter().any(|link| link.guardian.id == after.id);
-        if let Some(before) = &before
-            && let Some(field) = guards::forbidden_contact_change(tx, access, before, &after)?
-        {
-            report_admin_only(violations, format!("{pointer}/{field}"));
-        }
         let after = match &before {
             Some(before) => {
+                if let Some(field) = guards::forbidden_contact_change(tx, access, before, &after)? {
+                    report_admin_only(violations, format!("{pointer}/{field}"));
+                }
                 safeguarding::clear_confirmation_on_new_email(tx, access, before, after)?
             }
             None => after,
@@ -232,17 +224,12 @@ pub(super) fn plan(
         } else if after.id == child {
             violations.invalid(&pointer, "own_guardian", "A person cannot be their own guardian.");
         } else if plan.iter().any(|other| other.is_same_guardian(before.is_some(), &after)) {
-            violations.invalid(
-                &pointer,
-                "repeated",
-                "This guardian is in the list more than once.",
-            );
+            let detail = "This guardian is in the list more than once.";
+            violations.invalid(&pointer, "repeated", detail);
         } else {
             let link = current.iter().find(|link| link.guardian.id == after.id);
-            let old = link.map_or_else(
-                || new_guardianship(tx, (child, after.id), can_lower),
-                |link| link.guardianship.clone(),
-            );
+            let old = link.map(|link| link.guardianship.clone());
+            let old = old.unwrap_or_else(|| new_guardianship(tx, (child, after.id), can_lower));
             let guardianship = item.apply_to(&old, position);
             if !can_lower && guardianship.confirmed != old.confirmed {
                 report_guardian_only(violations, format!("{pointer}/confirmed"));
@@ -274,8 +261,8 @@ fn reject_protection_changes(
     violations: &mut Violations,
 ) {
     let position_of = |id| after.iter().position(|one| one.guardian_id == id);
-    for change in safeguarding::guardian_changes(before, after) {
-        let position = change.guardian().and_then(position_of);
+    for (_, guardian) in safeguarding::guardian_changes(before, after) {
+        let position = position_of(guardian);
         let pointer = position.map_or("/guardians".to_owned(), |at| format!("/guardians/{at}"));
         report_guardian_only(violations, &pointer);
     }
@@ -321,9 +308,8 @@ fn resolve_person(
 ) -> Result<Option<(Option<Person>, Person)>> {
     let change = item.person_change();
     if let Some(id) = item.id {
-        let person = match person::find_visible(tx, access, id) {
-            Err(error) if error.code == Code::NotFound => return Ok(None),
-            person => person?,
+        let Some(person) = person::find_visible(tx, access, id).or_none()? else {
+            return Ok(None);
         };
         let after = change.apply(&person);
         return Ok(person.erased_at.is_none().then_some((Some(person), after)));
@@ -338,13 +324,11 @@ fn resolve_person(
     let existing = similar.into_iter().find(|person| {
         person.id != child && visible.contains(&person.id) && is_match(person, &new)
     });
-    Ok(Some(match existing {
-        Some(person) => {
-            let after = fill_missing_contacts(&person, new);
-            (Some(person), after)
-        }
-        None => (None, new),
-    }))
+    let after = match &existing {
+        Some(person) => fill_missing_contacts(person, new),
+        None => new,
+    };
+    Ok(Some((existing, after)))
 }
 
 /// Whether a new person matches an existing one: same name, and no conflicting email address or phone number.
@@ -381,7 +365,7 @@ pub(super) fn replace(
     for PlannedGuardian { before, after, .. } in plan {
         match before {
             None => {
-                person::insert(tx, &after)?;
+                tx.execute(Person::INSERT, &after.bind())?;
                 cascade.person_created(after.id);
             }
             Some(before) if before != after => {
@@ -404,9 +388,8 @@ pub(super) fn add(
 ) -> Result<()> {
     let before: Vec<_> =
         list_for(tx, &[child])?.into_iter().map(|link| link.guardianship).collect();
-    if before.len() >= MAX_GUARDIANS {
-        return Err(Error::invalid_state("A person can have at most 10 guardians."));
-    }
+    Error::invalid_state("A person can have at most 10 guardians.")
+        .when(before.len() >= MAX_GUARDIANS)?;
     let last = before.iter().map(|one| one.position).max();
     let new = Guardianship {
         position: last.map_or(0, |last| last + 1),
@@ -465,8 +448,8 @@ fn save_all(
     }
     cascade.members_changed(child);
     if safeguarding::is_minor(tx, child)? {
-        for change in safeguarding::guardian_changes(before, after) {
-            safeguarding::record(tx, child, &change)?;
+        for (change, guardian) in safeguarding::guardian_changes(before, after) {
+            safeguarding::record(tx, child, change, Some(guardian))?;
         }
     }
     let ids =
@@ -479,13 +462,11 @@ fn save_all(
 
 /// Removes all guardians and all dependents of a person.
 pub(super) fn remove_all(tx: &Tx<'_>, person: PersonId) -> Result<()> {
-    tx.execute(
+    for text in [
         "delete from guardianship where account_id = :account and person_id = :person",
-        bind! { person },
-    )?;
-    tx.execute(
         "delete from guardianship where account_id = :account and guardian_id = :person",
-        bind! { person },
-    )?;
+    ] {
+        tx.execute(text, bind! { person })?;
+    }
     Ok(())
 }

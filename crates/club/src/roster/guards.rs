@@ -8,8 +8,8 @@
 use super::guardian;
 use super::membership::{self, MemberStatus, Membership, Role, roster_count};
 use super::person::{self, Person};
+use super::safeguarding;
 use crate::prelude::*;
-use crate::teams::age_group::ADULT_AGE;
 
 /// Error detail for changes that only an admin may make.
 pub const ADMIN_ONLY: &str = mark!("Only an admin of the club can do this.");
@@ -89,10 +89,8 @@ pub(super) fn can_add_guardian(
 pub fn can_have_guardian(db: &Reader<'_>, dependent: Dependent<'_>) -> Result<bool> {
     let id = dependent.after.id;
     let today = person::today(db.now());
-    let is_adult = |person: &Person| {
-        let age = person.birth_date.and_then(|born| born.age_on(today));
-        age.is_some_and(|age| age >= ADULT_AGE)
-    };
+    let is_adult =
+        |person: &Person| person.birth_date.is_some_and(|day| safeguarding::is_adult(day, today));
     if is_adult(dependent.before) || is_adult(dependent.after) || dependent.before.user_id.is_some()
     {
         return Ok(false);

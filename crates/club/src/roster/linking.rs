@@ -2,7 +2,7 @@
 
 use super::person::{self, Person};
 use super::safeguarding::{self, ProtectionChange};
-use super::version_cascade::VersionCascade;
+use super::version_cascade::save_person;
 use crate::accounts::user;
 use crate::error::UniqueViolationExt;
 use crate::prelude::*;
@@ -17,29 +17,21 @@ pub fn find_person(db: &Reader<'_>, user: UserId) -> Result<Option<Person>> {
 /// user. Idempotent.
 pub fn link(tx: &Tx<'_>, id: PersonId, user: UserId) -> Result<Person> {
     let before = person::find(tx, id)?;
-    if before.erased_at.is_some() {
-        return Err(Error::not_found());
+    Error::not_found().when(before.erased_at.is_some())?;
+    if before.user_id == Some(user) {
+        return Ok(before);
     }
-    match before.user_id {
-        Some(known) if known == user => return Ok(before),
-        Some(_) => {
-            return Err(Error::invalid_state("Another user already signs in as this person."));
-        }
-        None => {}
-    }
-    if !user::clubs(tx, user)?.iter().any(|club| club.id == tx.account()) {
-        return Err(Error::not_found());
-    }
+    Error::invalid_state("Another user already signs in as this person.")
+        .when(before.user_id.is_some())?;
+    let is_in_club = user::clubs(tx, user)?.iter().any(|club| club.id == tx.account());
+    Error::not_found().when(!is_in_club)?;
+    let constraint = "person_account_id_user_id_key";
     let detail = "This user is already linked to another person of the club.";
     let linked = Person { user_id: Some(user), ..before.clone() };
-    save(tx, before, &linked).on_unique_violation(
-        "person_account_id_user_id_key",
-        "/user_id",
-        detail,
-    )?;
-    tx.audit("person.linked", &id.to_string(), &serde_json::json!({ "user": user }))?;
+    save_person(tx, before, &linked).on_unique_violation(constraint, "/user_id", detail)?;
+    tx.audit("person.linked", &id.to_string(), &json!({ "user": user }))?;
     if safeguarding::is_minor(tx, id)? {
-        safeguarding::record(tx, id, &ProtectionChange::SignsIn)?;
+        safeguarding::record(tx, id, ProtectionChange::SignsIn, None)?;
     }
     person::find(tx, id)
 }
@@ -49,14 +41,7 @@ pub fn unlink(tx: &Tx<'_>, id: PersonId) -> Result<Person> {
     let before = person::find(tx, id)?;
     let Some(user) = before.user_id else { return Ok(before) };
     let unlinked = Person { user_id: None, ..before.clone() };
-    save(tx, before, &unlinked)?;
-    tx.audit("person.unlinked", &id.to_string(), &serde_json::json!({ "user": user }))?;
+    save_person(tx, before, &unlinked)?;
+    tx.audit("person.unlinked", &id.to_string(), &json!({ "user": user }))?;
     person::find(tx, id)
-}
-
-fn save(tx: &Tx<'_>, before: Person, after: &Person) -> Result<()> {
-    person::update(tx, after)?;
-    let mut cascade = VersionCascade::default();
-    cascade.person_changed(before, after);
-    cascade.apply(tx, None)
 }

@@ -76,26 +76,15 @@ pub struct Member {
 impl Member {
     /// The member without private data.
     pub(super) fn new(membership: Membership, person: &Person) -> Self {
-        Self {
-            id: membership.id,
-            team_id: membership.team_id,
-            person_id: membership.person_id,
-            first_name: person.first_name.clone(),
-            last_name: person.last_name.clone(),
-            preferred_name: person.preferred_name.clone(),
-            role: membership.role,
-            jersey_number: membership.jersey_number,
-            positions: membership.positions,
-            status: membership.status,
-            joined_on: membership.joined_on,
-            left_on: membership.left_on,
-            user_id: person.user_id,
-            external_id: membership.external_id,
-            metadata: membership.metadata,
-            created_at: membership.created_at,
-            updated_at: membership.updated_at,
-            version: membership.version,
-            private: None,
+        copy_fields! {
+            Self {
+                private: None,
+                ..membership {
+                    id, team_id, person_id, role, jersey_number, positions, status, joined_on,
+                    left_on, external_id, metadata, created_at, updated_at, version,
+                }
+                ..&person { first_name, last_name, preferred_name, user_id }
+            }
         }
     }
 }
@@ -194,9 +183,8 @@ pub fn change(
 ) -> Result<Member> {
     let before = expected.check(find_on_team(tx, team, id))?;
     let team = team::find_active(tx, team)?;
-    if before.status == MemberStatus::Removed {
-        return Err(Error::invalid_state("The member was removed. Add the person again."));
-    }
+    Error::invalid_state("The member was removed. Add the person again.")
+        .when(before.status == MemberStatus::Removed)?;
     let old_person = person::find(tx, before.person_id)?;
     let mut violations = Violations::default();
     let mut after = change.membership.apply(&before);
@@ -215,8 +203,8 @@ pub fn change(
         Change::Keep => None,
         change => {
             let items = change.apply(None).unwrap_or_default();
-            let dependent =
-                Dependent { before: &old_person, after: &person, role: Some(after.role) };
+            let (before, role) = (&old_person, Some(after.role));
+            let dependent = Dependent { before, after: &person, role };
             Some(guardian::plan(tx, access, dependent, items, &mut violations)?)
         }
     };
@@ -242,11 +230,8 @@ pub fn change(
     if was_staff && safeguarding::may_be_minor(access, &team, &person, after.role) {
         safeguarding::mark_minors(tx, vec![person.id])?;
     }
-    team::adjust_roster_count(
-        tx,
-        team.id,
-        roster_count(after.status) - roster_count(before.status),
-    )?;
+    let more = roster_count(after.status) - roster_count(before.status);
+    team::adjust_roster_count(tx, team.id, more)?;
     cascade.apply(tx, (after != before).then_some((before, after)))?;
     safeguarding::confirm_new_adults(tx, access, new_adults)?;
     show(tx, team.id, id)
@@ -256,12 +241,10 @@ pub fn change(
 pub fn remove(tx: &Tx<'_>, (team, id): (TeamId, MemberId), expected: &IfMatch) -> Result<Member> {
     let before = expected.check(find_on_team(tx, team, id))?;
     let team = team::find_active(tx, team)?;
-    if before.status == MemberStatus::Removed {
-        return Err(Error::invalid_state("The member is already removed."));
-    }
+    Error::invalid_state("The member is already removed.")
+        .when(before.status == MemberStatus::Removed)?;
     let left_on = before.left_on.or(Some(person::today(tx.now())));
-    let after = Membership { status: MemberStatus::Removed, left_on, ..before.clone() };
-    let after = membership::save(tx, after)?;
+    let after = Membership { status: MemberStatus::Removed, left_on, ..before.clone() }.save(tx)?;
     person::bump_versions(tx, vec![before.person_id])?;
     team::adjust_roster_count(tx, team.id, -roster_count(before.status))?;
     let person = person::find(tx, before.person_id)?;

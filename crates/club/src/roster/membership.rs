@@ -2,7 +2,7 @@
 
 use kit::string_enum;
 use macros::input;
-use store::{Column, ToValue, Value};
+use serde::Deserialize;
 
 use super::api;
 use crate::prelude::*;
@@ -35,6 +35,11 @@ impl Role {
             Self::Staff => t!("staff"),
         }
     }
+
+    /// Whether members with this role can manage the team.
+    pub fn can_manage_team(self) -> bool {
+        matches!(self, Self::Coach | Self::Manager)
+    }
 }
 
 string_enum! {
@@ -52,34 +57,10 @@ string_enum! {
 }
 enum_column!(Role, MemberStatus);
 
-impl Role {
-    /// Whether members with this role can manage the team.
-    pub fn can_manage_team(self) -> bool {
-        matches!(self, Self::Coach | Self::Manager)
-    }
-}
-
 /// The positions that a member plays, stored as a JSON list.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Positions(pub Vec<String>);
-
-impl ToValue for Positions {
-    fn to_value(&self) -> Value<'_> {
-        Value::Text(
-            serde_json::to_string(self)
-                .expect("a list of strings can be serialized as JSON")
-                .into(),
-        )
-    }
-}
-
-impl Column for Positions {
-    fn from_value(value: Value<'_>) -> store::Result<Self> {
-        let text = String::from_value(value)?;
-        let list = serde_json::from_str(&text);
-        list.map(Self).map_err(|_| store::Error::Corrupt(format!("list {text:?}")))
-    }
-}
+json_column!(Positions);
 
 record! {
     /// The membership of a person in a team.
@@ -105,7 +86,7 @@ record! {
     }
 }
 
-impl_resource!(Membership by MemberId: Versioned);
+impl_resource!(Membership by MemberId: Versioned Saved);
 
 /// Changes to a membership. Fields that are left out stay unchanged; `null` clears a field.
 #[input(faults(if_rejected))]
@@ -219,12 +200,11 @@ fn is_external_id_taken(tx: &Tx<'_>, membership: &Membership) -> Result<bool> {
     let Membership { id, external_id: Some(external_id), .. } = membership else {
         return Ok(false);
     };
-    let other: Option<(MemberId,)> = tx.optional(
+    tx.exists(
         "select id from member
          where account_id = :account and external_id = :external_id and id <> :id",
         bind! { id, external_id },
-    )?;
-    Ok(other.is_some())
+    )
 }
 
 /// Whether the member is an active player and another active player of the team has the same jersey number.
@@ -235,26 +215,11 @@ fn is_jersey_number_taken(tx: &Tx<'_>, membership: &Membership) -> Result<bool> 
     if (membership.role, membership.status) != (Role::Player, MemberStatus::Active) {
         return Ok(false);
     }
-    let other: Option<(MemberId,)> = tx.optional(
+    tx.exists(
         "select id from member
          where account_id = :account and team_id = :team and jersey_number = :number
            and role = 'player' and status = 'active' and id <> :id
          limit 1",
         bind! { id, team, number },
-    )?;
-    Ok(other.is_some())
-}
-
-/// Inserts a new membership.
-pub(super) fn insert(tx: &Tx<'_>, membership: &Membership) -> Result<()> {
-    tx.execute(Membership::INSERT, &membership.bind())?;
-    Ok(())
-}
-
-/// Saves a membership as its next version.
-pub(super) fn save(tx: &Tx<'_>, membership: Membership) -> Result<Membership> {
-    let version = membership.version + 1;
-    let after = Membership { version, updated_at: tx.now(), ..membership };
-    tx.execute(Membership::UPDATE, &after.bind())?;
-    Ok(after)
+    )
 }

@@ -20,6 +20,7 @@ use crate::teams::team::{self, Team};
 
 /// A new member of a team: an existing person (`person_id`) or a new one (`first_name` and other fields of the person).
 #[input(as = AddMemberRequest, check = api::check_new_member)]
+#[derive(Default)]
 pub struct NewMember {
     /// ID of an existing person. Other fields of the person and `guardians` are then not allowed.
     pub person_id: Option<PersonId>,
@@ -122,7 +123,7 @@ impl<'a, 'c> MemberBatch<'a, 'c> {
             if !new.allow_duplicate {
                 self.check_duplicates(&person, &new.guardians)?;
             }
-            person::insert(tx, &person)?;
+            tx.execute(Person::INSERT, &person.bind())?;
             self.cascade.person_created(person.id);
             self.created.insert(person.id, index);
             person
@@ -138,14 +139,14 @@ impl<'a, 'c> MemberBatch<'a, 'c> {
             self.new_adults.push(person.id);
         }
         if !new.guardians.is_empty() {
-            let dependent =
-                Dependent { before: &person, after: &person, role: Some(membership.role) };
             let (access, violations) = (self.access, &mut self.violations);
+            let role = Some(membership.role);
+            let dependent = Dependent { role, ..Dependent::unchanged(&person) };
             let plan = guardian::plan(tx, access, dependent, new.guardians, violations)?;
             self.new_adults.extend(guardian::replace(tx, person.id, plan, &mut self.cascade)?);
         }
         membership::validate(tx, team, None, &mut membership, &mut self.violations)?;
-        membership::insert(tx, &membership)?;
+        tx.execute(Membership::INSERT, &membership.bind())?;
         self.memberships.push(membership);
         self.cascade.profile_changed(person.id);
         Ok(())
@@ -154,12 +155,9 @@ impl<'a, 'c> MemberBatch<'a, 'c> {
     /// The existing person with this id. Adds a violation if they do not exist, were erased or are already on the
     /// team.
     fn find_existing(&mut self, team: &Team, id: PersonId) -> Result<Option<Person>> {
-        let person = match person::find_visible(self.tx, self.access, id) {
-            Err(error) if error.code == Code::NotFound => {
-                self.violations.not_found("/person_id");
-                return Ok(None);
-            }
-            person => person?,
+        let Some(person) = person::find_visible(self.tx, self.access, id).or_none()? else {
+            self.violations.not_found("/person_id");
+            return Ok(None);
         };
         if person.erased_at.is_some() {
             self.violations.invalid_state("/person_id", "This person was erased.");
@@ -188,26 +186,20 @@ impl<'a, 'c> MemberBatch<'a, 'c> {
             let detail =
                 message!("This may be the same person as the one at /members/{index}.", index);
             self.violations.duplicate("/person_id", detail, Vec::new());
-            return Ok(());
+        } else {
+            let detail = "A similar person already exists. To add that person, send their `person_id`. To add a new \
+                          person, set `allow_duplicate` to `true`.";
+            let candidates = duplicates::candidates(self.tx, self.access, similar)?;
+            self.violations.duplicate("/person_id", detail, candidates);
         }
-        let detail = "A similar person already exists. To add that person, send their `person_id`. To add a new \
-                      person, set `allow_duplicate` to `true`.";
-        let candidates = duplicates::candidates(self.tx, self.access, similar)?;
-        self.violations.duplicate("/person_id", detail, candidates);
         Ok(())
     }
 
     /// Fails if there are violations. Otherwise updates the counts and publishes the notifications.
     fn finish(mut self) -> Result<Vec<Membership>> {
         self.violations.finish()?;
-        let mut count_changes: BTreeMap<TeamId, i64> = BTreeMap::new();
-        for membership in &self.memberships {
-            *count_changes.entry(membership.team_id).or_default() +=
-                roster_count(membership.status);
-        }
-        for (team, change) in count_changes {
-            team::adjust_roster_count(self.tx, team, change)?;
-        }
+        let counts = self.memberships.iter().map(|one| (one.team_id, roster_count(one.status)));
+        team::adjust_roster_counts(self.tx, counts)?;
         let members = member::to_members(self.tx, self.memberships.clone(), false)?;
         let snapshots: Vec<_> = members.iter().map(|member| (None, member)).collect();
         self.tx.publish_all("roster.member_added", &snapshots)?;

@@ -38,13 +38,10 @@ pub async fn send_link(app: &App, account: AccountId, person: &Person) -> Result
     let Some((email, folded)) = person.email.clone().zip(person.email_folded.clone()) else {
         return Err(Error::invalid_state("This person has no email address."));
     };
-    if person.email_confirmed_at.is_some() {
-        return Err(Error::invalid_state("This person has already confirmed their email address."));
-    }
-    if !app.direct_mailer.has_server() {
-        let detail = "This server does not send email. The operator can set up a mail server with TOUCHLINE_SMTP_URL.";
-        return Err(Error::invalid_state(detail));
-    }
+    Error::invalid_state("This person has already confirmed their email address.")
+        .when(person.email_confirmed_at.is_some())?;
+    let detail = "This server does not send email. The operator can set up a mail server with TOUCHLINE_SMTP_URL.";
+    Error::invalid_state(detail).when(!app.direct_mailer.has_server())?;
     app.throttle.check(CONFIRMATION_EMAIL_LIMIT, sha256(person.id.to_string().as_bytes()))?;
     let (id, recipient) = (person.id, person.clone());
     let read = move |db: &Reader<'_>| -> Result<_> {
@@ -96,34 +93,17 @@ fn scope(account: AccountId, person: PersonId) -> Scope {
     Scope::account(account, person.to_string())
 }
 
-/// The content of a valid link.
-struct VerifiedLink {
-    account: AccountId,
-    person: Person,
-    email_folded: String,
-    club: String,
-}
-
-async fn verify(app: &App, text: &str) -> Result<Option<VerifiedLink>> {
+/// The person of a valid link, and the name of the club.
+async fn verify(app: &App, text: &str) -> Result<Option<(Person, String)>> {
     let Some((account, id)) = parse_token(text) else { return Ok(None) };
     let read = move |db: &Reader<'_>| -> Result<_> {
         Ok((person::find(db, id)?, account::find(db)?.name))
     };
-    let (person, club) = match app.db.read(scope(account, id), read).await {
-        Ok(result) => result,
-        Err(error) if error.code == Code::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let Some(email_folded) = person.email_folded.clone().filter(|_| person.erased_at.is_none())
-    else {
-        return Ok(None);
-    };
-    let expected = token(app, account, id, &email_folded);
-    Ok(constant_time_eq(expected.as_bytes(), text.as_bytes()).then_some(VerifiedLink {
-        account,
-        person,
-        email_folded,
-        club,
+    let found = app.db.read(scope(account, id), read).await.or_none()?;
+    Ok(found.filter(|(person, _)| {
+        let email = person.email_folded.as_deref().filter(|_| person.erased_at.is_none());
+        let expected = email.map(|email| token(app, account, id, email));
+        expected.is_some_and(|expected| constant_time_eq(expected.as_bytes(), text.as_bytes()))
     }))
 }
 
@@ -131,7 +111,7 @@ async fn verify(app: &App, text: &str) -> Result<Option<VerifiedLink>> {
 async fn show(guest: Guest, PathParams(token): PathParams<String>) -> PageResult {
     let link = verify(&guest.app, &token).await?;
     let page = match &link {
-        Some(link) if link.person.email_confirmed_at.is_some() => Page::Done,
+        Some((person, _)) if person.email_confirmed_at.is_some() => Page::Done,
         Some(_) => Page::Ask,
         None => Page::Unknown,
     };
@@ -143,9 +123,10 @@ async fn confirm(PathParams(token): PathParams<String>, posted: GuestForm) -> Pa
     let Some(link) = verify(&guest.app, &token).await? else {
         return Ok(respond(guest, None, Page::Unknown)?);
     };
-    let (id, email) = (link.person.id, link.email_folded.clone());
+    let (person, _) = &link;
+    let (id, email) = (person.id, person.email_folded.clone().unwrap_or_default());
     let work = move |tx: &Tx<'_>| email_confirmation::confirm_email(tx, id, &email);
-    let confirmed = guest.app.db.write(scope(link.account, id), work).await?;
+    let confirmed = guest.app.db.write(scope(person.account_id, id), work).await?;
     let page = if confirmed { Page::Done } else { Page::Unknown };
     Ok(respond(guest, Some(&link).filter(|_| confirmed), page)?)
 }
@@ -168,17 +149,20 @@ struct ConfirmAddress<'a> {
     page: Page,
 }
 
-/// Responds with the page. Its URL is a credential, so the browser must not send it as the referrer.
-fn respond(guest: &Guest, link: Option<&VerifiedLink>, page: Page) -> Result<Response> {
+fn respond(guest: &Guest, link: Option<&(Person, String)>, page: Page) -> Result<Response> {
     let (status, title) = match page {
         Page::Ask => (StatusCode::OK, t!("Is this your email address?")),
         Page::Done => (StatusCode::OK, t!("Email address confirmed")),
         Page::Unknown => (StatusCode::NOT_FOUND, t!("Link not found")),
     };
-    let club = link.map_or("", |link| &link.club);
-    let address = link.and_then(|link| link.person.email.as_deref()).unwrap_or_default();
-    let template = ConfirmAddress { frame: guest.frame(title), club, address, page };
-    let mut response = page::html(status, &template)?;
+    let club = link.map_or("", |(_, club)| club);
+    let address = link.and_then(|(person, _)| person.email.as_deref()).unwrap_or_default();
+    link_page(status, &ConfirmAddress { frame: guest.frame(title), club, address, page })
+}
+
+/// Responds with a page whose URL is a credential, so the browser must not send it as the referrer.
+pub(crate) fn link_page<T: Template>(status: StatusCode, page: &T) -> Result<Response> {
+    let mut response = page::html(status, page)?;
     response.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     Ok(response)
 }

@@ -143,11 +143,8 @@ pub fn find(db: &Reader<'_>, id: PersonId) -> Result<Person> {
 /// of such a person, or the user's own family. Other people are not found.
 pub fn find_visible(db: &Reader<'_>, access: &TeamAccess, id: PersonId) -> Result<Person> {
     let person = find(db, id)?;
-    if filter_visible(db, access, &[id])?.contains(&id) {
-        Ok(person)
-    } else {
-        Err(Error::not_found())
-    }
+    Error::not_found().when(!filter_visible(db, access, &[id])?.contains(&id))?;
+    Ok(person)
 }
 
 /// The people among these that a caller with this access may see.
@@ -161,16 +158,15 @@ pub fn filter_visible(
         TeamAccess::Teams(teams) => teams,
         TeamAccess::User(place) => &place.managed_team_ids,
     };
-    let family = people.iter().copied().filter(|person| access.is_family(*person));
+    let family: Vec<_> = people.iter().copied().filter(|id| access.is_family(*id)).collect();
     let people = people.to_vec();
-    let rows: Vec<(PersonId,)> = db.all(
-        sql!(
-            "select id from person where account_id = :account and id in (:people)",
-            VISIBLE_FILTER
-        ),
-        bind! { people, teams },
-    )?;
-    Ok(rows.into_iter().map(|(id,)| id).chain(family).collect())
+    let text = sql!(
+        "select id from person where account_id = :account and id in (:people)",
+        VISIBLE_FILTER
+    );
+    let mut visible: BTreeSet<_> = db.ids(text, bind! { people, teams })?;
+    visible.extend(family);
+    Ok(visible)
 }
 
 /// SQL condition: the person is on one of `:teams`, or a guardian of a person on one of them.
@@ -269,23 +265,14 @@ pub(super) fn blank(tx: &Tx<'_>) -> Person {
 /// Validates that the birth date is not in the future.
 pub(super) fn validate(person: &Person, now: Timestamp, violations: &mut Violations) {
     if person.birth_date.is_some_and(|day| day > today(now)) {
-        violations.invalid(
-            "/birth_date",
-            "in_the_future",
-            "`birth_date` must not be in the future.",
-        );
+        let detail = "`birth_date` must not be in the future.";
+        violations.invalid("/birth_date", "in_the_future", detail);
     }
 }
 
 /// The current day in UTC.
 pub(super) fn today(now: Timestamp) -> Day {
     now.to_string()[..10].parse().expect("a timestamp starts with its day")
-}
-
-/// Inserts a new person.
-pub(super) fn insert(tx: &Tx<'_>, person: &Person) -> Result<()> {
-    tx.execute(Person::INSERT, &person.bind())?;
-    Ok(())
 }
 
 /// Saves a person. Does not increase the version: [`VersionCascade::apply`](super::version_cascade) does.

@@ -30,12 +30,7 @@ pub fn find(db: &Reader<'_>, id: PersonId) -> Result<Preferences> {
 
 /// Whether a person accepts emails. `false` for erased people.
 pub fn email_opt_in(db: &Reader<'_>, id: PersonId) -> Result<bool> {
-    let wants: Option<(bool,)> = db.optional(
-        "select email_opt_in from person
-         where account_id = :account and id = :id and erased_at is null",
-        bind! { id },
-    )?;
-    Ok(wants.is_some_and(|(wants,)| wants))
+    Ok(find(db, id).or_none()?.is_some_and(|person| person.email_opt_in))
 }
 
 /// Sets whether a person accepts emails. If nothing changes, nothing is published.

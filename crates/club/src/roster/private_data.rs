@@ -40,45 +40,32 @@ fn audit_entry<T: HasPrivateData>(subject: String, list: &[T]) -> Option<Sensiti
     (!ids.is_empty()).then_some(SensitiveRead { action: "roster.medical_read", subject, details })
 }
 
-impl HasPrivateData for Member {
-    const AUDIT_KEY: &'static str = "member_ids";
+/// Implements the trait for an object with the field `private`. Its lists belong to the object with the id `$list`.
+macro_rules! has_private_data {
+    ($type:ident, $key:literal, $list:ident) => {
+        impl HasPrivateData for $type {
+            const AUDIT_KEY: &'static str = $key;
 
-    fn audit_id(&self) -> String {
-        self.id.to_string()
-    }
+            fn audit_id(&self) -> String {
+                self.id.to_string()
+            }
 
-    fn list_subject(&self) -> String {
-        self.team_id.to_string()
-    }
+            fn list_subject(&self) -> String {
+                self.$list.to_string()
+            }
 
-    fn private(&self) -> Option<&Private> {
-        self.private.as_ref()
-    }
+            fn private(&self) -> Option<&Private> {
+                self.private.as_ref()
+            }
 
-    fn without_private(self) -> Self {
-        Self { private: None, ..self }
-    }
+            fn without_private(self) -> Self {
+                Self { private: None, ..self }
+            }
+        }
+    };
 }
-
-impl HasPrivateData for Profile {
-    const AUDIT_KEY: &'static str = "person_ids";
-
-    fn audit_id(&self) -> String {
-        self.id.to_string()
-    }
-
-    fn list_subject(&self) -> String {
-        self.account_id.to_string()
-    }
-
-    fn private(&self) -> Option<&Private> {
-        self.private.as_ref()
-    }
-
-    fn without_private(self) -> Self {
-        Self { private: None, ..self }
-    }
-}
+has_private_data!(Member, "member_ids", team_id);
+has_private_data!(Profile, "person_ids", account_id);
 
 /// Whether the caller of a write request may see private data in the response.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,6 @@
 //! The JSON representation of a person, with their teams and dependents.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use kit::text;
 use macros::{input, query};
@@ -12,7 +12,7 @@ use super::guards::report_admin_only;
 use super::membership::{self, MemberStatus, Role};
 use super::person::{self, Person, PersonChange, VISIBLE_FILTER};
 use super::safeguarding;
-use super::version_cascade::VersionCascade;
+use super::version_cascade;
 use crate::paging::page_sql;
 use crate::prelude::*;
 
@@ -66,22 +66,18 @@ impl Private {
         for link in guardian::list_for(db, &ids)? {
             guardians.entry(link.guardianship.person_id).or_default().push((&link).into());
         }
-        let today = person::today(db.now());
-        let facts = safeguarding::load_facts(db, &ids.iter().copied().collect())?;
-        let minors: BTreeSet<_> =
-            facts.iter().filter(|one| one.is_minor(today)).map(|one| one.person_id).collect();
-        let private = |person: &Person| Self {
-            is_minor: minors.contains(&person.id),
-            adult_confirmed_at: person.adult_confirmed_at,
-            email_confirmed_at: person.email_confirmed_at,
-            birth_date: person.birth_date,
-            email: person.email.clone(),
-            phone: person.phone.clone(),
-            phone_normalized: person.phone_normalized.clone(),
-            address: person.address.clone(),
-            emergency_contact: person.emergency_contact.clone(),
-            medical_note: person.medical_note.clone(),
-            guardians: guardians.get(&person.id).cloned().unwrap_or_default(),
+        let minors = safeguarding::minors(db, &ids.iter().copied().collect())?;
+        let private = |person: &Person| {
+            copy_fields! {
+                Self {
+                    is_minor: minors.contains(&person.id),
+                    guardians: guardians.get(&person.id).cloned().unwrap_or_default(),
+                    ..&person {
+                        birth_date, email, phone, phone_normalized, address, emergency_contact,
+                        medical_note, adult_confirmed_at, email_confirmed_at,
+                    }
+                }
+            }
         };
         Ok(people.values().map(|person| (person.id, private(person))).collect())
     }
@@ -218,9 +214,7 @@ pub fn change(
     change: ProfileChange,
 ) -> Result<Profile> {
     let before = expected.check(person::find_visible(tx, access, id))?;
-    if before.erased_at.is_some() {
-        return Err(Error::invalid_state("This person was erased."));
-    }
+    Error::invalid_state("This person was erased.").when(before.erased_at.is_some())?;
     let email_opt_in = change.email_opt_in.apply_or(before.email_opt_in, true);
     let after = Person { email_opt_in, ..change.person.apply(&before) };
     let mut violations = Violations::default();
@@ -233,10 +227,7 @@ pub fn change(
     violations.finish()?;
     if after != before {
         safeguarding::record_change(tx, &before, &after)?;
-        person::update(tx, &after)?;
-        let mut cascade = VersionCascade::default();
-        cascade.person_changed(before, &after);
-        cascade.apply(tx, None)?;
+        version_cascade::save_person(tx, before, &after)?;
     }
     show(tx, access, id)
 }
@@ -265,29 +256,22 @@ pub(super) fn to_profiles(
     }
     let profile = |person: Person| {
         let own = memberships.iter().filter(|m| m.person_id == person.id);
-        let memberships = own.filter(|m| access.check(m.team_id).is_ok()).map(|m| TeamMembership {
-            member_id: m.id,
-            team_id: m.team_id,
-            role: m.role,
-            status: m.status,
-        });
+        let visible_to_caller = own.filter(|m| access.check(m.team_id).is_ok());
+        let memberships = visible_to_caller.map(
+            |m| copy_fields! { TeamMembership { member_id: m.id, ..m { team_id, role, status } } },
+        );
         let own = guardianships.iter().filter(|one| one.guardian_id == person.id);
         let dependents = own.map(|one| one.person_id).filter(|child| visible.contains(child));
-        Profile {
-            id: person.id,
-            account_id: person.account_id,
-            first_name: person.first_name,
-            last_name: person.last_name,
-            preferred_name: person.preferred_name,
-            email_opt_in: person.email_opt_in,
-            memberships: memberships.collect(),
-            dependent_ids: dependents.collect(),
-            user_id: person.user_id,
-            erased_at: person.erased_at,
-            created_at: person.created_at,
-            updated_at: person.updated_at,
-            version: person.version,
-            private: details.remove(&person.id),
+        copy_fields! {
+            Profile {
+                memberships: memberships.collect(),
+                dependent_ids: dependents.collect(),
+                private: details.remove(&person.id),
+                ..person {
+                    id, account_id, first_name, last_name, preferred_name, email_opt_in, user_id,
+                    erased_at, created_at, updated_at, version,
+                }
+            }
         }
     };
     Ok(people.into_iter().map(profile).collect())

@@ -12,21 +12,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kit::string_enum;
+
 use super::guardian::{self, Guardianship};
 use super::guards;
 use super::guards::{report_admin_only, report_guardian_only};
 use super::membership::Role;
 use super::person::{self, Person};
 use super::profile::{self, Profile};
-use super::version_cascade::VersionCascade;
+use super::version_cascade::save_person;
 use crate::hook::Hook;
 use crate::prelude::*;
 use crate::teams::age_group::{ADULT_AGE, is_adult_age_group};
 use crate::teams::team::Team;
 
-type ProtectionHook = fn(&Tx<'_>, PersonId, &ProtectionChange) -> Result<()>;
+type ProtectionHook = fn(&Tx<'_>, PersonId, ProtectionChange, Option<PersonId>) -> Result<()>;
 
-/// Runs when the protection of a minor changes.
+/// Runs when the protection of a minor changes. Gets the guardian that the change is about, if there is one.
 pub static ON_PROTECTION_CHANGED: Hook<ProtectionHook> =
     Hook::new("safeguarding::ON_PROTECTION_CHANGED");
 /// Runs when somebody else replaces the address of a confirmed adult. Gets the person before the change.
@@ -53,7 +55,6 @@ row! {
 
 /// The facts that decide whether a person is a minor and whether they count as a second adult.
 #[derive(Debug, Clone, PartialEq, Eq)]
-
 pub struct SafeguardingFacts {
     pub person_id: PersonId,
     recorded: RecordedFacts,
@@ -143,8 +144,7 @@ const SELECT_FACTS: &str = "
 
 /// Whether a person is treated as a minor today (in UTC).
 pub fn is_minor(db: &Reader<'_>, id: PersonId) -> Result<bool> {
-    let today = person::today(db.now());
-    Ok(load_facts(db, &BTreeSet::from([id]))?.iter().any(|facts| facts.is_minor(today)))
+    Ok(!minors(db, &BTreeSet::from([id]))?.is_empty())
 }
 
 /// The people among these who are treated as minors today (in UTC).
@@ -228,11 +228,11 @@ pub(super) fn can_lower_protection(
 /// called before the change is saved.
 pub(super) fn record_change(tx: &Tx<'_>, before: &Person, after: &Person) -> Result<()> {
     if makes_adult(tx, before, after)? {
-        record(tx, before.id, &ProtectionChange::BirthDate)?;
+        record(tx, before.id, ProtectionChange::BirthDate, None)?;
     }
     let new_email = before.email_folded.is_some() && before.email_folded != after.email_folded;
     if new_email && is_minor(tx, before.id)? {
-        record(tx, before.id, &ProtectionChange::Email)?;
+        record(tx, before.id, ProtectionChange::Email, None)?;
     }
     let loses_confirmation =
         before.adult_confirmed_at.is_some() && after.adult_confirmed_at.is_none();
@@ -272,7 +272,7 @@ pub(super) fn clear_confirmation_on_new_email(
 pub fn minors_at(db: &Reader<'_>, person: &Person) -> Result<BTreeSet<PersonId>> {
     let mut people = BTreeSet::from([person.id]);
     if let Some(email) = person.email_folded.clone() {
-        let others: Vec<(PersonId,)> = db.all(
+        let others: Vec<PersonId> = db.ids(
             "select id from person
              where account_id = :account and email_folded = :email and known_minor and erased_at is null
              union
@@ -281,89 +281,66 @@ pub fn minors_at(db: &Reader<'_>, person: &Person) -> Result<BTreeSet<PersonId>>
              where u.email_folded = :email and o.known_minor and o.erased_at is null",
             bind! { email },
         )?;
-        people.extend(others.into_iter().map(|(id,)| id));
+        people.extend(others);
     }
     minors(db, &people)
 }
 
-/// A change of the protection of a minor, for the audit log and the emails to guardians.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ProtectionChange {
-    /// The birth date was changed to that of an adult.
-    BirthDate,
-    /// The email address was changed.
-    Email,
-    /// A guardian was added to the existing ones.
-    GuardianAdded(PersonId),
-    /// A guardian was removed.
-    GuardianRemoved(PersonId),
-    /// A guardian may now pick up the minor.
-    PickUpAllowed(PersonId),
-    /// A guardian no longer receives the messages to the minor.
-    MessagesStopped(PersonId),
-    /// An admin confirmed that the person is an adult.
-    AdultConfirmed,
-    /// The person was linked to a user.
-    SignsIn,
-    /// A team of the minor was changed to an adult team.
-    AgeGroup,
-}
-
-impl ProtectionChange {
-    /// The code in the audit log.
-    fn code(&self) -> &'static str {
-        match self {
-            Self::BirthDate => "birth_date",
-            Self::Email => "email",
-            Self::GuardianAdded(_) => "guardian_added",
-            Self::GuardianRemoved(_) => "guardian_removed",
-            Self::PickUpAllowed(_) => "pick_up_allowed",
-            Self::MessagesStopped(_) => "messages_stopped",
-            Self::AdultConfirmed => "adult_confirmed",
-            Self::SignsIn => "signs_in",
-            Self::AgeGroup => "age_group",
-        }
-    }
-
-    /// The guardian that the change is about.
-    pub fn guardian(&self) -> Option<PersonId> {
-        match self {
-            Self::GuardianAdded(id)
-            | Self::GuardianRemoved(id)
-            | Self::PickUpAllowed(id)
-            | Self::MessagesStopped(id) => Some(*id),
-            _ => None,
-        }
+string_enum! {
+    /// A change of the protection of a minor, for the audit log and the emails to guardians.
+    pub enum ProtectionChange {
+        /// The birth date was changed to that of an adult.
+        BirthDate = "birth_date",
+        /// The email address was changed.
+        Email = "email",
+        /// A guardian was added to the existing ones.
+        GuardianAdded = "guardian_added",
+        /// A guardian was removed.
+        GuardianRemoved = "guardian_removed",
+        /// A guardian may now pick up the minor.
+        PickUpAllowed = "pick_up_allowed",
+        /// A guardian no longer receives the messages to the minor.
+        MessagesStopped = "messages_stopped",
+        /// An admin confirmed that the person is an adult.
+        AdultConfirmed = "adult_confirmed",
+        /// The person was linked to a user.
+        SignsIn = "signs_in",
+        /// A team of the minor was changed to an adult team.
+        AgeGroup = "age_group",
     }
 }
 
-/// Records a change of a person's protection in the audit log and emails the guardians, including a removed one.
-pub fn record(tx: &Tx<'_>, id: PersonId, change: &ProtectionChange) -> Result<()> {
-    let details = json!({ "change": change.code(), "guardian": change.guardian() });
+/// Records a change of a person's protection in the audit log and emails the guardians, including the one that the
+/// change is about.
+pub fn record(
+    tx: &Tx<'_>,
+    id: PersonId,
+    change: ProtectionChange,
+    guardian: Option<PersonId>,
+) -> Result<()> {
+    let details = json!({ "change": change, "guardian": guardian });
     tx.audit("person.protection_changed", &id.to_string(), &details)?;
-    ON_PROTECTION_CHANGED.get()?(tx, id, change)
+    ON_PROTECTION_CHANGED.get()?(tx, id, change, guardian)
 }
 
 /// Records for each minor on a team that it was changed to an adult team.
 pub fn record_adult_team(tx: &Tx<'_>, team: TeamId) -> Result<()> {
-    let players: Vec<(PersonId,)> = tx.all(
+    let players = tx.ids(
         "select distinct person_id from member
          where account_id = :account and team_id = :team and status <> 'removed'",
         bind! { team },
     )?;
-    let today = person::today(tx.now());
-    let players = players.into_iter().map(|(id,)| id).collect();
-    for minor in load_facts(tx, &players)?.iter().filter(|one| one.is_minor(today)) {
-        record(tx, minor.person_id, &ProtectionChange::AgeGroup)?;
+    for minor in minors(tx, &players)? {
+        record(tx, minor, ProtectionChange::AgeGroup, None)?;
     }
     Ok(())
 }
 
-/// The protection changes between two lists of guardians. Adding the first guardians does not count.
+/// The protection changes between two lists of guardians, with the guardians. Adding the first guardians does not count.
 pub(super) fn guardian_changes(
     before: &[Guardianship],
     after: &[Guardianship],
-) -> Vec<ProtectionChange> {
+) -> Vec<(ProtectionChange, PersonId)> {
     let find =
         |list: &'_ [Guardianship], id| list.iter().find(|one| one.guardian_id == id).cloned();
     let mut changes = Vec::new();
@@ -371,43 +348,39 @@ pub(super) fn guardian_changes(
         let id = new.guardian_id;
         match find(before, id) {
             None if before.is_empty() => {}
-            None => changes.push(ProtectionChange::GuardianAdded(id)),
+            None => changes.push((ProtectionChange::GuardianAdded, id)),
             Some(old) => {
                 if new.can_pick_up && !old.can_pick_up {
-                    changes.push(ProtectionChange::PickUpAllowed(id));
+                    changes.push((ProtectionChange::PickUpAllowed, id));
                 }
                 if old.receives_messages && !new.receives_messages {
-                    changes.push(ProtectionChange::MessagesStopped(id));
+                    changes.push((ProtectionChange::MessagesStopped, id));
                 }
             }
         }
     }
     let removed = before.iter().filter(|one| find(after, one.guardian_id).is_none());
-    changes.extend(removed.map(|one| ProtectionChange::GuardianRemoved(one.guardian_id)));
+    changes.extend(removed.map(|one| (ProtectionChange::GuardianRemoved, one.guardian_id)));
     changes
 }
 
 /// Confirms that a person is an adult known to the club, and confirms all their guardianships. From then on they are
 /// not a minor and count as a second adult. Only admins may do this.
 pub fn confirm_adult(tx: &Tx<'_>, access: &TeamAccess, id: PersonId) -> Result<Profile> {
-    if *access != TeamAccess::AllTeams {
-        return Err(guards::admin_only());
-    }
+    guards::admin_only().when(*access != TeamAccess::AllTeams)?;
     let before = person::find(tx, id)?;
-    if before.erased_at.is_some() {
-        return Err(Error::invalid_state("This person was erased."));
-    }
+    Error::invalid_state("This person was erased.").when(before.erased_at.is_some())?;
     let today = person::today(tx.now());
-    if before.birth_date.is_some_and(|born| !is_adult(born, today)) {
-        let detail =
-            "According to the birth date, this person is under 18. Correct the birth date first.";
-        return Err(Error::invalid_state(detail));
-    }
+    let detail =
+        "According to the birth date, this person is under 18. Correct the birth date first.";
+    Error::invalid_state(detail)
+        .when(before.birth_date.is_some_and(|born| !is_adult(born, today)))?;
     if before.adult_confirmed_at.is_none() {
         let was_minor = is_minor(tx, id)?;
-        save(tx, with_confirmation(tx, &before), before)?;
+        let after = with_confirmation(tx, &before);
+        save_person(tx, before, &after)?;
         if was_minor {
-            record(tx, id, &ProtectionChange::AdultConfirmed)?;
+            record(tx, id, ProtectionChange::AdultConfirmed, None)?;
         } else {
             tx.audit("person.adult_confirmed", &id.to_string(), &json!({}))?;
         }
@@ -419,9 +392,7 @@ pub fn confirm_adult(tx: &Tx<'_>, access: &TeamAccess, id: PersonId) -> Result<P
 /// Marks a person as a minor until an admin confirms that they are an adult.
 pub fn mark_minor(tx: &Tx<'_>, access: &TeamAccess, id: PersonId) -> Result<Profile> {
     let before = person::find_visible(tx, access, id)?;
-    if before.erased_at.is_some() {
-        return Err(Error::invalid_state("This person was erased."));
-    }
+    Error::invalid_state("This person was erased.").when(before.erased_at.is_some())?;
     if !before.known_minor {
         let after = Person {
             known_minor: true,
@@ -429,7 +400,7 @@ pub fn mark_minor(tx: &Tx<'_>, access: &TeamAccess, id: PersonId) -> Result<Prof
             adult_confirmed_by: None,
             ..before.clone()
         };
-        save(tx, after, before)?;
+        save_person(tx, before, &after)?;
         tx.audit("person.marked_minor", &id.to_string(), &json!({}))?;
     }
     profile::show(tx, access, id)
@@ -474,11 +445,4 @@ fn with_confirmation(tx: &Tx<'_>, person: &Person) -> Person {
         adult_confirmed_by: Some(tx.actor().to_owned()),
         ..person.clone()
     }
-}
-
-pub(super) fn save(tx: &Tx<'_>, after: Person, before: Person) -> Result<()> {
-    person::update(tx, &after)?;
-    let mut cascade = VersionCascade::default();
-    cascade.person_changed(before, &after);
-    cascade.apply(tx, None)
 }

@@ -11,6 +11,14 @@ use super::profile::{self, Profile};
 use super::safeguarding;
 use crate::prelude::*;
 
+/// Saves a changed person, and cascades the change.
+pub(super) fn save_person(tx: &Tx<'_>, before: Person, after: &Person) -> Result<()> {
+    person::update(tx, after)?;
+    let mut cascade = VersionCascade::default();
+    cascade.person_changed(before, after);
+    cascade.apply(tx, None)
+}
+
 /// The people that a change has affected so far.
 #[derive(Debug, Default)]
 pub(super) struct VersionCascade {
@@ -96,7 +104,7 @@ impl VersionCascade {
                 Some((own, after)) if own.id == before.id => after.clone(),
                 _ => before.clone(),
             };
-            let after = membership::save(tx, after)?;
+            let after = after.save(tx)?;
             let Some(person) = people.get(&before.person_id) else { continue };
             let old_person = self.previous.get(&before.person_id).unwrap_or(person);
             members.push((Member::new(before, old_person), Member::new(after, person)));

@@ -142,18 +142,16 @@ pub(super) fn create(tx: &Tx<'_>, club: &mut DemoClub) -> Result<()> {
 
 fn create_team(tx: &Tx<'_>, sample: &SampleTeam) -> Result<Team> {
     let some = |text: &str| Some(text.to_owned());
-    team::create(
-        tx,
-        NewTeam {
-            name: sample.name.to_owned(),
-            sport: some(sample.sport),
-            season: some(sample.season),
-            age_group: some(sample.age_group),
-            gender: some(sample.gender),
-            color: some(sample.color),
-            description: some(sample.description),
-            unique_jerseys: sample.sport == "soccer",
-            ..NewTeam::default()
-        },
-    )
+    let new = NewTeam {
+        name: sample.name.to_owned(),
+        sport: some(sample.sport),
+        season: some(sample.season),
+        age_group: some(sample.age_group),
+        gender: some(sample.gender),
+        color: some(sample.color),
+        description: some(sample.description),
+        unique_jerseys: sample.sport == "soccer",
+        ..NewTeam::default()
+    };
+    team::create(tx, new)
 }

@@ -1,5 +1,7 @@
 //! The team record: its rules, its SQL and its functions.
 
+use std::collections::BTreeMap;
+
 use kit::{string_enum, text};
 use macros::{inputs, query};
 
@@ -95,7 +97,7 @@ record! {
     }
 }
 
-impl_resource!(Team by TeamId: Subject Versioned Paged);
+impl_resource!(Team by TeamId: Subject Versioned Paged Saved);
 
 /// Filters for listing teams.
 #[query(items = "teams")]
@@ -140,9 +142,8 @@ pub fn find(db: &Reader<'_>, id: TeamId) -> Result<Team> {
 /// One active team. Fails for an archived team, whose data cannot be changed.
 pub fn find_active(db: &Reader<'_>, id: TeamId) -> Result<Team> {
     let team = find(db, id)?;
-    if team.status == Status::Archived {
-        return Err(Error::invalid_state("The team is archived. Restore it first."));
-    }
+    Error::invalid_state("The team is archived. Restore it first.")
+        .when(team.status == Status::Archived)?;
     Ok(team)
 }
 
@@ -199,9 +200,8 @@ pub fn change(
     change: TeamChange,
 ) -> Result<Team> {
     let before = expected.check(find(tx, id))?;
-    if before.status == Status::Archived {
-        return Err(Error::invalid_state("An archived team cannot be changed. Restore it first."));
-    }
+    Error::invalid_state("An archived team cannot be changed. Restore it first.")
+        .when(before.status == Status::Archived)?;
     let timezone = match change.timezone.clone() {
         Change::Clear => account::find(tx)?.timezone,
         other => other.apply_or(before.timezone.clone(), Zone::utc()),
@@ -212,10 +212,9 @@ pub fn change(
     }
     let is_adult = |team: &Team| is_adult_age_group(team.age_group.as_deref());
     let becomes_adult = is_adult(&after) && !is_adult(&before);
-    if becomes_adult && *access != TeamAccess::AllTeams {
-        let detail = "Only an admin can change a youth team to an adult team.";
-        return Err(Error::new(Code::Forbidden, detail).at("/age_group"));
-    }
+    Error::new(Code::Forbidden, "Only an admin can change a youth team to an adult team.")
+        .at("/age_group")
+        .when(becomes_adult && *access != TeamAccess::AllTeams)?;
     let after = update(tx, "team.updated", &before, after)?;
     if becomes_adult {
         ON_BECAME_ADULT.get()?(tx, id)?;
@@ -226,9 +225,8 @@ pub fn change(
 /// Archives a team: it becomes read-only and its name becomes available again.
 pub fn archive(tx: &Tx<'_>, id: TeamId, expected: &IfMatch) -> Result<Team> {
     let before = expected.check(find(tx, id))?;
-    if before.status == Status::Archived {
-        return Err(Error::invalid_state("The team is already archived."));
-    }
+    Error::invalid_state("The team is already archived.")
+        .when(before.status == Status::Archived)?;
     let after = Team { status: Status::Archived, ..before.clone() };
     update(tx, "team.archived", &before, after)
 }
@@ -236,9 +234,7 @@ pub fn archive(tx: &Tx<'_>, id: TeamId, expected: &IfMatch) -> Result<Team> {
 /// Restores an archived team, if no other active team has its name.
 pub fn restore(tx: &Tx<'_>, id: TeamId, expected: &IfMatch) -> Result<Team> {
     let before = expected.check(find(tx, id))?;
-    if before.status == Status::Active {
-        return Err(Error::invalid_state("The team is not archived."));
-    }
+    Error::invalid_state("The team is not archived.").when(before.status == Status::Active)?;
     let after = Team { status: Status::Active, ..before.clone() };
     update(tx, "team.restored", &before, after)
 }
@@ -256,9 +252,18 @@ pub fn adjust_roster_count(tx: &Tx<'_>, id: TeamId, more: i64) -> Result<()> {
     Ok(())
 }
 
+/// Adjusts the roster counts of several teams, as [`adjust_roster_count`] does.
+pub fn adjust_roster_counts(
+    tx: &Tx<'_>,
+    changes: impl Iterator<Item = (TeamId, i64)>,
+) -> Result<()> {
+    let mut sums: BTreeMap<TeamId, i64> = BTreeMap::new();
+    changes.for_each(|(team, more)| *sums.entry(team).or_default() += more);
+    sums.into_iter().try_for_each(|(team, more)| adjust_roster_count(tx, team, more))
+}
+
 fn update(tx: &Tx<'_>, notification: &'static str, before: &Team, after: Team) -> Result<Team> {
-    let after = Team { updated_at: tx.now(), version: before.version + 1, ..after };
-    map_unique_violation(tx.execute(Team::UPDATE, &after.bind()))?;
+    let after = map_unique_violation(after.save(tx))?;
     tx.publish_change(notification, before, &after)?;
     Ok(after)
 }

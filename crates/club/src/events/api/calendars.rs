@@ -1,6 +1,6 @@
 //! Endpoints to manage calendar feeds, and the feeds themselves.
 
-use axum::extract::{FromRequestParts, Path, State};
+use axum::extract::{Extension, Path, State};
 use http::HeaderMap;
 use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, ETAG};
 use kit::secret::{hex, sha256};
@@ -81,7 +81,7 @@ async fn revoke(caller: Caller<EventsAnswer>, id: FeedId, body: Body<NoBody>) ->
 async fn subscription(
     State(app): State<App>,
     Path(file): Path<String>,
-    RequestContext(context): RequestContext,
+    Extension(context): Extension<Context>,
     headers: HeaderMap,
 ) -> Result<Response> {
     let token = file.strip_suffix(".ics").filter(|token| token.len() <= MAX_TOKEN_LENGTH);
@@ -122,17 +122,4 @@ async fn cached_calendar(
     let answer = CachedResponse { body: text.into(), version: None, next: Some(tag.into()) };
     app.cache.put(cache_key, (sequence, None), answer.clone());
     Ok(answer)
-}
-
-/// The context of the request, for a handler without an authenticated caller.
-struct RequestContext(Context);
-
-impl FromRequestParts<App> for RequestContext {
-    type Rejection = Error;
-
-    async fn from_request_parts(parts: &mut http::request::Parts, _: &App) -> Result<Self> {
-        let context = parts.extensions.get::<Context>().cloned();
-        let missing = || Error::internal("a request reached a handler without a request context");
-        context.map(Self).ok_or_else(missing)
-    }
 }

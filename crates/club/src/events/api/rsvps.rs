@@ -3,7 +3,7 @@
 use crate::events::event::{self, EventView};
 use crate::events::history::{self, RsvpChange, Unanswered};
 use crate::events::rsvp::{self, NewAnswer, Rsvp, RsvpFilter};
-use crate::events::volunteers::{self, DutyAssignment};
+use crate::events::volunteers;
 use crate::prelude::*;
 use crate::rights::SenderIdentity;
 use crate::web::caller::{EventsAnswer, EventsOversee, EventsRead};
@@ -124,16 +124,12 @@ async fn unanswered(
     200(ObjectResponse<EventView>, "The updated event."))]
 async fn take(
     caller: Caller<EventsAnswer>,
-    event: EventId,
-    duty: DutyId,
-    person: PersonId,
+    at: (EventId, DutyId, PersonId),
     body: Body<NoBody>,
 ) -> Result<Response> {
-    let (access, assignment) = (caller.team_access(), DutyAssignment { event, duty, person });
+    let access = caller.team_access();
     caller
-        .change(body, move |tx, NoBody, expected| {
-            volunteers::take(tx, &access, assignment, expected)
-        })
+        .change(body, move |tx, NoBody, expected| volunteers::take(tx, &access, at, expected))
         .await
 }
 
@@ -144,15 +140,11 @@ async fn take(
     200(ObjectResponse<EventView>, "The updated event."))]
 async fn release(
     caller: Caller<EventsAnswer>,
-    event: EventId,
-    duty: DutyId,
-    person: PersonId,
+    at: (EventId, DutyId, PersonId),
     body: Body<NoBody>,
 ) -> Result<Response> {
-    let (access, assignment) = (caller.team_access(), DutyAssignment { event, duty, person });
+    let access = caller.team_access();
     caller
-        .change(body, move |tx, NoBody, expected| {
-            volunteers::release(tx, &access, assignment, expected)
-        })
+        .change(body, move |tx, NoBody, expected| volunteers::release(tx, &access, at, expected))
         .await
 }

@@ -125,11 +125,8 @@ async fn remove(
     let (access, private_access) = (caller.team_access(), private_access(&caller, false));
     caller
         .change(body, move |tx, NoBody, expected| {
-            redact_response(
-                tx,
-                private_access,
-                redact_member(&access, member::remove(tx, at, expected)?),
-            )
+            let removed = redact_member(&access, member::remove(tx, at, expected)?);
+            redact_response(tx, private_access, removed)
         })
         .await
 }
@@ -231,8 +228,7 @@ pub(super) fn check_batch(batch: &RosterBatch, fields: &mut Fields) {
 }
 
 pub(super) fn birth_date(fields: &mut Fields, name: &str) -> Change<Day> {
-    let day = fields.day(name);
-    match day {
+    match fields.day(name) {
         Change::Set(day) if day.to_string().as_str() < "1900" => {
             fields.fault(name, "out_of_range", "`birth_date` must be 1900-01-01 or later.");
             Change::Keep

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use kit::Kind;
 
+use super::shared::Admin;
 use crate::accounts::account;
-use crate::accounts::permissions::AdminArea;
 use crate::admin::audit_text;
 use crate::admin::summary::{self, FailedEmail, Summary, UpcomingEvent};
 use crate::doctor;
@@ -64,7 +64,7 @@ impl Overview {
     }
 }
 
-async fn show(visitor: Visitor<AdminArea>) -> PageResult {
+async fn show(visitor: Admin) -> PageResult {
     let read = |db: &Reader<'_>| {
         let summary = summary::load(db)?;
         let activity = describe_entries(db, &summary.latest)?;
@@ -194,7 +194,7 @@ const EVENT_COLUMNS: &[Column<UpcomingEvent>] = &[
     Column::page("Starts", |event| Cell::Appointment(event.starts_at)),
 ];
 
-async fn events(visitor: Visitor<AdminArea>) -> PageResult {
+async fn events(visitor: Admin) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Asc)?;
     let events = RowPage::read(&visitor, &request, summary::upcoming_events).await?;
     let times = (visitor.app().clock.now(), visitor.read(account::find).await?.timezone);
@@ -214,7 +214,7 @@ const EMAIL_COLUMNS: &[Column<FailedEmail>] = &[
     Column::page("When", |email| Cell::Age(email.updated_at)),
 ];
 
-async fn failed_emails(visitor: Visitor<AdminArea>) -> PageResult {
+async fn failed_emails(visitor: Admin) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let emails = RowPage::read(&visitor, &request, summary::failed_emails).await?;
     let list = emails.list(t!("Failed emails"), EMAIL_COLUMNS, &visitor.times());

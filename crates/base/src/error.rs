@@ -306,8 +306,7 @@ impl From<store::Error> for Error {
                 ..Self::new(Code::Taken, "Another object already has this value.")
             },
             store::Error::ForeignKeyViolation => {
-                let detail = "The request refers to an object that does not exist.";
-                Self::new(Code::Conflict, detail)
+                Self::new(Code::Conflict, "The request refers to an object that does not exist.")
             }
             store::Error::Busy | store::Error::Overloaded => {
                 Self::unavailable(error.to_string(), 1)
@@ -329,43 +328,28 @@ pub trait UniqueViolationExt<T> {
     ) -> Result<T>;
 }
 
-impl<T, E: Into<Error> + AsUniqueViolation> UniqueViolationExt<T> for std::result::Result<T, E> {
+impl<T, E: Into<Error>> UniqueViolationExt<T> for std::result::Result<T, E> {
     fn on_unique_violation(
         self,
         constraint: &str,
         pointer: &str,
         detail: impl Into<Message>,
     ) -> Result<T> {
-        self.map_err(|error| match error.violated_constraint() {
-            Some(violated) if violated == constraint => Error::new(Code::Taken, detail).at(pointer),
-            _ => error.into(),
+        self.map_err(|error| match error.into() {
+            Error { cause: Some(Cause::UniqueViolation(violated)), .. }
+                if *violated == *constraint =>
+            {
+                Error::new(Code::Taken, detail).at(pointer)
+            }
+            error => error,
         })
     }
 }
 
 /// An error that may be the violation of a unique constraint.
-pub trait AsUniqueViolation {
-    /// The name of the violated constraint.
-    fn violated_constraint(&self) -> Option<&str>;
-}
+pub trait AsUniqueViolation: Into<Error> {}
 
-impl AsUniqueViolation for store::Error {
-    fn violated_constraint(&self) -> Option<&str> {
-        match self {
-            Self::UniqueViolation(constraint) => Some(constraint),
-            _ => None,
-        }
-    }
-}
-
-impl AsUniqueViolation for Error {
-    fn violated_constraint(&self) -> Option<&str> {
-        match &self.cause {
-            Some(Cause::UniqueViolation(constraint)) => Some(constraint),
-            _ => None,
-        }
-    }
-}
+impl<E: Into<Error>> AsUniqueViolation for E {}
 
 impl IntoResponse for Error {
     /// Sets only the status. `web::edge` writes the body, because it knows the request id.

@@ -7,7 +7,6 @@ use kit::{contact, string_enum, text};
 use crate::error::UniqueViolationExt;
 use crate::i18n::Locale;
 use crate::prelude::*;
-use crate::signals::Subject;
 
 string_enum! {
     /// The role of a user in an account.
@@ -98,11 +97,7 @@ pub struct UserSnapshot {
     pub role: Role,
 }
 
-impl Subject for UserSnapshot {
-    fn subject(&self) -> String {
-        self.id.to_string()
-    }
-}
+impl_resource!(UserSnapshot by UserId: Subject);
 
 row! {
     /// A user with their role in an account, for lists.

@@ -113,13 +113,10 @@ impl Fields {
 
     /// A required field. `None` only if a fault was reported.
     pub fn required<T>(&mut self, name: &str, read: Change<T>) -> Option<T> {
-        match read {
-            Change::Set(value) => return Some(value),
-            Change::Clear => self.fault(name, "required", "This field must not be null."),
-            Change::Keep if self.is_faulty(name) => {}
-            Change::Keep => self.fault(name, "required", "This field is required."),
+        if matches!(read, Change::Keep) && !self.is_faulty(name) {
+            self.fault(name, "required", "This field is required.");
         }
-        None
+        self.non_null(name, read)
     }
 
     /// A field that may be omitted but not null.

@@ -59,10 +59,7 @@ fn json<T: Serialize>(value: &T) -> Result<String> {
 
 /// The envelope of a value, up to the request id.
 pub fn envelope<T: Serialize>(value: &T) -> Result<Bytes> {
-    let mut body = b"{\"data\":".to_vec();
-    body.extend(json(value)?.into_bytes());
-    body.push(b',');
-    Ok(body.into())
+    Ok(format!("{{\"data\":{},", json(value)?).into())
 }
 
 /// The response with one object.
@@ -80,11 +77,8 @@ pub fn list_response<T: Serialize + Paged>(
     let has_more = rows.len() > limit;
     rows.truncate(limit);
     let next = rows.last().filter(|_| has_more).map(|last| cursor(last.sort_key()));
-    let mut body = b"{\"data\":".to_vec();
-    body.extend(json(&rows)?.into_bytes());
-    body.extend(format!(",\"has_more\":{has_more},\"next_cursor\":").into_bytes());
-    body.extend(json(&next)?.into_bytes());
-    body.push(b',');
+    let (data, cursor) = (json(&rows)?, json(&next)?);
+    let body = format!("{{\"data\":{data},\"has_more\":{has_more},\"next_cursor\":{cursor},");
     Ok(CachedResponse { body: body.into(), version: None, next: next.map(Arc::from) })
 }
 

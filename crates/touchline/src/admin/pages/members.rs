@@ -158,9 +158,7 @@ impl MemberPage {
             faults,
         })
     }
-}
 
-impl MemberPage {
     /// The page that asks for confirmation before they are removed.
     fn remove_href(&self) -> String {
         format!("{MEMBERS}/{}/remove", self.user.id)

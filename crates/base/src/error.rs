@@ -20,101 +20,67 @@ use crate::ids::{PersonId, TeamId};
 /// A result with the service's error type.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-string_enum! {
-    /// A stable, machine-readable error code.
-    pub enum Code as ErrorCode {
-        InvalidJson = "invalid_json",
-        InvalidParameter = "invalid_parameter",
-        InvalidCursor = "invalid_cursor",
-        InvalidRequest = "invalid_request",
-        MissingCredentials = "missing_credentials",
-        InvalidCredentials = "invalid_credentials",
-        InsufficientScope = "insufficient_scope",
-        Forbidden = "forbidden",
-        NotFound = "not_found",
-        MethodNotAllowed = "method_not_allowed",
-        RequestTimeout = "request_timeout",
-        Conflict = "conflict",
-        Taken = "taken",
-        InvalidState = "invalid_state",
-        IdempotencyKeyInUse = "idempotency_key_in_use",
-        Gone = "gone",
-        PreconditionFailed = "precondition_failed",
-        PayloadTooLarge = "payload_too_large",
-        UnsupportedMediaType = "unsupported_media_type",
-        ValidationFailed = "validation_failed",
-        IdempotencyKeyReused = "idempotency_key_reused",
-        RateLimited = "rate_limited",
-        TooManyConcurrent = "too_many_concurrent",
-        InternalError = "internal_error",
-        Overloaded = "overloaded",
-    }
+macro_rules! codes {
+    ($($code:ident = $word:literal, $status:ident, $title:literal;)+) => {
+        string_enum! {
+            /// A stable, machine-readable error code.
+            pub enum Code as ErrorCode { $($code = $word),+ }
+        }
+
+        impl Code {
+            /// The HTTP status of the code.
+            pub fn status(self) -> StatusCode {
+                match self {
+                    $(Self::$code => StatusCode::$status,)+
+                }
+            }
+
+            /// A short description of the code, the same for every occurrence.
+            pub fn title(self) -> &'static str {
+                match self {
+                    $(Self::$code => $title,)+
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    InvalidJson = "invalid_json", BAD_REQUEST, "The request body is not valid JSON.";
+    InvalidParameter = "invalid_parameter", BAD_REQUEST,
+        "A parameter or field is unknown, or a parameter has an invalid value.";
+    InvalidCursor = "invalid_cursor", BAD_REQUEST, "The cursor is not valid for this list.";
+    InvalidRequest = "invalid_request", BAD_REQUEST, "The request is malformed.";
+    MissingCredentials = "missing_credentials", UNAUTHORIZED, "The request has no credentials.";
+    InvalidCredentials = "invalid_credentials", UNAUTHORIZED, "The credentials are not valid.";
+    InsufficientScope = "insufficient_scope", FORBIDDEN, "The credentials lack a required scope.";
+    Forbidden = "forbidden", FORBIDDEN, "You don't have permission to do this.";
+    NotFound = "not_found", NOT_FOUND, "The resource was not found.";
+    MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED,
+        "This URL does not support the HTTP method.";
+    RequestTimeout = "request_timeout", REQUEST_TIMEOUT, "The request body did not arrive in time.";
+    Conflict = "conflict", CONFLICT, "The request conflicts with existing data.";
+    Taken = "taken", CONFLICT, "The value is already in use.";
+    InvalidState = "invalid_state", CONFLICT, "The object's status does not allow this.";
+    IdempotencyKeyInUse = "idempotency_key_in_use", CONFLICT,
+        "A request with this idempotency key is still in progress.";
+    Gone = "gone", GONE, "This is no longer available.";
+    PreconditionFailed = "precondition_failed", PRECONDITION_FAILED,
+        "The object does not have the expected version.";
+    PayloadTooLarge = "payload_too_large", PAYLOAD_TOO_LARGE, "The request body is too large.";
+    UnsupportedMediaType = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE,
+        "The content type is not supported.";
+    ValidationFailed = "validation_failed", UNPROCESSABLE_ENTITY,
+        "Some fields of the request body are not valid.";
+    IdempotencyKeyReused = "idempotency_key_reused", UNPROCESSABLE_ENTITY,
+        "The idempotency key was already used for a different request.";
+    RateLimited = "rate_limited", TOO_MANY_REQUESTS, "Too many requests.";
+    TooManyConcurrent = "too_many_concurrent", TOO_MANY_REQUESTS, "Too many concurrent requests.";
+    InternalError = "internal_error", INTERNAL_SERVER_ERROR, "An internal error occurred.";
+    Overloaded = "overloaded", SERVICE_UNAVAILABLE, "The service is temporarily unavailable.";
 }
 
 impl Code {
-    /// The HTTP status of the code.
-    pub fn status(self) -> StatusCode {
-        match self {
-            Self::InvalidJson
-            | Self::InvalidParameter
-            | Self::InvalidCursor
-            | Self::InvalidRequest => StatusCode::BAD_REQUEST,
-            Self::MissingCredentials | Self::InvalidCredentials => StatusCode::UNAUTHORIZED,
-            Self::InsufficientScope | Self::Forbidden => StatusCode::FORBIDDEN,
-            Self::NotFound => StatusCode::NOT_FOUND,
-            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
-            Self::Conflict | Self::Taken | Self::InvalidState | Self::IdempotencyKeyInUse => {
-                StatusCode::CONFLICT
-            }
-            Self::Gone => StatusCode::GONE,
-            Self::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
-            Self::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::ValidationFailed | Self::IdempotencyKeyReused => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::RateLimited | Self::TooManyConcurrent => StatusCode::TOO_MANY_REQUESTS,
-            Self::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
-        }
-    }
-
-    /// A short description of the code, the same for every occurrence.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::InvalidJson => "The request body is not valid JSON.",
-            Self::InvalidParameter => {
-                "A parameter or field is unknown, or a parameter has an invalid value."
-            }
-            Self::InvalidCursor => "The cursor is not valid for this list.",
-            Self::InvalidRequest => "The request is malformed.",
-            Self::MissingCredentials => "The request has no credentials.",
-            Self::InvalidCredentials => "The credentials are not valid.",
-            Self::InsufficientScope => "The credentials lack a required scope.",
-            Self::Forbidden => "You don't have permission to do this.",
-            Self::NotFound => "The resource was not found.",
-            Self::MethodNotAllowed => "This URL does not support the HTTP method.",
-            Self::RequestTimeout => "The request body did not arrive in time.",
-            Self::Conflict => "The request conflicts with existing data.",
-            Self::Taken => "The value is already in use.",
-            Self::InvalidState => "The object's status does not allow this.",
-            Self::IdempotencyKeyInUse => {
-                "A request with this idempotency key is still in progress."
-            }
-            Self::Gone => "This is no longer available.",
-            Self::PreconditionFailed => "The object does not have the expected version.",
-            Self::PayloadTooLarge => "The request body is too large.",
-            Self::UnsupportedMediaType => "The content type is not supported.",
-            Self::ValidationFailed => "Some fields of the request body are not valid.",
-            Self::IdempotencyKeyReused => {
-                "The idempotency key was already used for a different request."
-            }
-            Self::RateLimited => "Too many requests.",
-            Self::TooManyConcurrent => "Too many concurrent requests.",
-            Self::InternalError => "An internal error occurred.",
-            Self::Overloaded => "The service is temporarily unavailable.",
-        }
-    }
-
     /// Whether the same request may succeed if it is sent again later.
     pub fn retryable(self) -> bool {
         matches!(
@@ -345,8 +311,7 @@ impl From<store::Error> for Error {
                 ..Self::new(Code::Taken, "Another object already has this value.")
             },
             store::Error::ForeignKeyViolation => {
-                let detail = "The request refers to an object that does not exist.";
-                Self::new(Code::Conflict, detail)
+                Self::new(Code::Conflict, "The request refers to an object that does not exist.")
             }
             store::Error::Busy | store::Error::Overloaded => {
                 Self::unavailable(error.to_string(), 1)
@@ -383,43 +348,28 @@ pub trait UniqueViolationExt<T> {
     ) -> Result<T>;
 }
 
-impl<T, E: Into<Error> + AsUniqueViolation> UniqueViolationExt<T> for std::result::Result<T, E> {
+impl<T, E: Into<Error>> UniqueViolationExt<T> for std::result::Result<T, E> {
     fn on_unique_violation(
         self,
         constraint: &str,
         pointer: &str,
         detail: impl Into<Message>,
     ) -> Result<T> {
-        self.map_err(|error| match error.violated_constraint() {
-            Some(violated) if violated == constraint => Error::new(Code::Taken, detail).at(pointer),
-            _ => error.into(),
+        self.map_err(|error| match error.into() {
+            Error { cause: Some(Cause::UniqueViolation(violated)), .. }
+                if *violated == *constraint =>
+            {
+                Error::new(Code::Taken, detail).at(pointer)
+            }
+            error => error,
         })
     }
 }
 
 /// An error that may be the violation of a unique constraint.
-pub trait AsUniqueViolation {
-    /// The name of the violated constraint.
-    fn violated_constraint(&self) -> Option<&str>;
-}
+pub trait AsUniqueViolation: Into<Error> {}
 
-impl AsUniqueViolation for store::Error {
-    fn violated_constraint(&self) -> Option<&str> {
-        match self {
-            Self::UniqueViolation(constraint) => Some(constraint),
-            _ => None,
-        }
-    }
-}
-
-impl AsUniqueViolation for Error {
-    fn violated_constraint(&self) -> Option<&str> {
-        match &self.cause {
-            Some(Cause::UniqueViolation(constraint)) => Some(constraint),
-            _ => None,
-        }
-    }
-}
+impl<E: Into<Error>> AsUniqueViolation for E {}
 
 impl IntoResponse for Error {
     /// Sets only the status. `web::edge` writes the body, because it knows the request id.

@@ -6,14 +6,23 @@ use kit::{Id, Kind};
 use store::{Reader, bind};
 
 use crate::error::Result;
-use crate::ids::{
-    AccountKind, AppKind, ClaimKind, DiscountKind, DueKind, EventKind, FeedKind, InvitationKind,
-    KeyKind, LocationKind, MemberKind, MessageKind, OrderKind, PersonKind, ProductKind, TeamKind,
-    UserKind, WebhookKind,
-};
+use crate::ids::*;
 
 /// The maximum number of characters of a name. Longer names are truncated.
 const MAX_CHARS: usize = 80;
+
+/// The query for the names that one column of a table contains.
+macro_rules! names_in {
+    ($column:literal, $table:literal) => {
+        concat!(
+            "select id, ",
+            $column,
+            " from ",
+            $table,
+            " where account_id = :account and id in (:ids)"
+        )
+    };
+}
 
 /// Display names by id.
 #[derive(Debug, Default)]
@@ -25,19 +34,19 @@ impl Names {
         let ids: Vec<_> = ids.into_iter().collect();
         let mut names = Self::default();
         names.look_up::<UserKind>(db, &ids, USERS)?;
-        names.look_up::<KeyKind>(db, &ids, KEYS)?;
-        names.look_up::<AppKind>(db, &ids, APPS)?;
-        names.look_up::<TeamKind>(db, &ids, TEAMS)?;
-        names.look_up::<WebhookKind>(db, &ids, WEBHOOKS)?;
+        names.look_up::<KeyKind>(db, &ids, names_in!("name", "api_key"))?;
+        names.look_up::<AppKind>(db, &ids, names_in!("name", "oauth_app"))?;
+        names.look_up::<TeamKind>(db, &ids, names_in!("name", "team"))?;
+        names.look_up::<WebhookKind>(db, &ids, names_in!("url", "webhook"))?;
         names.look_up::<AccountKind>(db, &ids, ACCOUNTS)?;
         names.look_up::<PersonKind>(db, &ids, PEOPLE)?;
         names.look_up::<MemberKind>(db, &ids, MEMBERS)?;
-        names.look_up::<EventKind>(db, &ids, EVENTS)?;
-        names.look_up::<LocationKind>(db, &ids, LOCATIONS)?;
-        names.look_up::<FeedKind>(db, &ids, FEEDS)?;
-        names.look_up::<MessageKind>(db, &ids, MESSAGES)?;
-        names.look_up::<ProductKind>(db, &ids, PRODUCTS)?;
-        names.look_up::<DiscountKind>(db, &ids, DISCOUNTS)?;
+        names.look_up::<EventKind>(db, &ids, names_in!("title", "event"))?;
+        names.look_up::<LocationKind>(db, &ids, names_in!("name", "location"))?;
+        names.look_up::<FeedKind>(db, &ids, names_in!("name", "calendar_feed"))?;
+        names.look_up::<MessageKind>(db, &ids, names_in!("subject", "message"))?;
+        names.look_up::<ProductKind>(db, &ids, names_in!("name", "product"))?;
+        names.look_up::<DiscountKind>(db, &ids, names_in!("code", "discount"))?;
         names.look_up::<OrderKind>(db, &ids, ORDERS)?;
         names.look_up::<DueKind>(db, &ids, DUES)?;
         names.look_up::<InvitationKind>(db, &ids, INVITATIONS)?;
@@ -57,11 +66,8 @@ impl Names {
             return Ok(());
         }
         let rows: Vec<(Id<K>, Option<String>)> = db.all(sql, bind! { ids })?;
-        for (id, name) in rows {
-            if let Some(name) = name {
-                self.0.insert(id.to_string(), name.chars().take(MAX_CHARS).collect());
-            }
-        }
+        let names = rows.into_iter().filter_map(|(id, name)| Some((id.to_string(), name?)));
+        self.0.extend(names.map(|(id, name)| (id, name.chars().take(MAX_CHARS).collect())));
         Ok(())
     }
 
@@ -126,10 +132,6 @@ pub fn kind_label(id: &str) -> Option<&'static str> {
 const USERS: &str = "
     select u.id, u.name from account_user a join app_user u on u.id = a.user_id
     where a.account_id = :account and a.user_id in (:ids)";
-const KEYS: &str = "select id, name from api_key where account_id = :account and id in (:ids)";
-const APPS: &str = "select id, name from oauth_app where account_id = :account and id in (:ids)";
-const TEAMS: &str = "select id, name from team where account_id = :account and id in (:ids)";
-const WEBHOOKS: &str = "select id, url from webhook where account_id = :account and id in (:ids)";
 const ACCOUNTS: &str = "select id, name from account where id = :account and id in (:ids)";
 const PEOPLE: &str = "
     select id, coalesce(preferred_name, first_name) || coalesce(' ' || last_name, '') as name
@@ -138,16 +140,6 @@ const MEMBERS: &str = "
     select m.id, coalesce(p.preferred_name, p.first_name) || coalesce(' ' || p.last_name, '') as name
     from member m join person p on p.account_id = m.account_id and p.id = m.person_id
     where m.account_id = :account and m.id in (:ids)";
-const EVENTS: &str = "select id, title from event where account_id = :account and id in (:ids)";
-const LOCATIONS: &str =
-    "select id, name from location where account_id = :account and id in (:ids)";
-const FEEDS: &str =
-    "select id, name from calendar_feed where account_id = :account and id in (:ids)";
-const MESSAGES: &str =
-    "select id, subject from message where account_id = :account and id in (:ids)";
-const PRODUCTS: &str = "select id, name from product where account_id = :account and id in (:ids)";
-const DISCOUNTS: &str =
-    "select id, code from discount where account_id = :account and id in (:ids)";
 const ORDERS: &str = "
     select id, 'Order ' || cast(number as text) as name from shop_order
     where account_id = :account and id in (:ids)";
@@ -167,7 +159,6 @@ const CLAIMS: &str = "
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{OrderId, RsvpId};
 
     #[test]
     fn ids_are_recognized() {

@@ -1,7 +1,6 @@
 //! Outbound connections: plain or TLS, with a timeout, and with a guard against internal addresses where a user chose
 //! the URL.
 
-use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,11 +11,10 @@ use http::Uri;
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::client::TlsStream;
 use tower::Service;
 
 use crate::address_policy::AddressPolicy;
@@ -73,12 +71,12 @@ impl Connector {
         // Requests are small and must not wait for more data (Nagle's algorithm).
         let _ = stream.set_nodelay(true);
         if !is_tls {
-            return Ok(OutboundConnection(TokioIo::new(OutboundStream::Plain(stream))));
+            return Ok(TokioIo::new(Box::new(stream)));
         }
         let name = ServerName::try_from(host).map_err(|_| ConnectError("tls_failed"))?;
         let stream =
             self.tls.connect(name, stream).await.map_err(|_| ConnectError("tls_failed"))?;
-        Ok(OutboundConnection(TokioIo::new(OutboundStream::Tls(Box::new(stream)))))
+        Ok(TokioIo::new(Box::new(stream)))
     }
 
     /// Connects to the first address of a host that accepts the connection.
@@ -118,85 +116,16 @@ impl Connector {
     }
 }
 
-/// A TCP connection, with or without TLS.
-enum OutboundStream {
-    Plain(TcpStream),
-    Tls(Box<TlsStream<TcpStream>>),
-}
+/// The bytes of a TCP connection, with or without TLS.
+pub trait OutboundStream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> OutboundStream for T {}
 
 /// A connection as hyper uses it.
-pub struct OutboundConnection(TokioIo<OutboundStream>);
+pub type OutboundConnection = TokioIo<Box<dyn OutboundStream>>;
 
-impl Connection for OutboundConnection {
+impl Connection for Box<dyn OutboundStream> {
     fn connected(&self) -> Connected {
         Connected::new()
-    }
-}
-
-impl AsyncRead for OutboundStream {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
-            Self::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
-        }
-    }
-}
-
-impl AsyncWrite for OutboundStream {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
-            Self::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
-        }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_flush(context),
-            Self::Tls(stream) => Pin::new(stream).poll_flush(context),
-        }
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Self::Tls(stream) => Pin::new(stream).poll_shutdown(context),
-        }
-    }
-}
-
-impl hyper::rt::Read for OutboundConnection {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: hyper::rt::ReadBufCursor<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().0).poll_read(context, buffer)
-    }
-}
-
-impl hyper::rt::Write for OutboundConnection {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().0).poll_write(context, bytes)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().0).poll_flush(context)
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().0).poll_shutdown(context)
     }
 }

@@ -118,9 +118,7 @@ impl Scopes {
 
     /// The scopes as strings, with `*` last.
     fn words(self) -> impl Iterator<Item = &'static str> {
-        let named =
-            ScopeName::ALL.iter().filter(move |(name, _)| self.bits & 1 << *name as u32 != 0);
-        named.map(|(_, word)| *word).chain(self.is_wildcard().then_some("*"))
+        self.names().map(StringEnum::as_str).chain(self.is_wildcard().then_some("*"))
     }
 }
 

@@ -87,11 +87,14 @@ fn cipher(key: &[u8; 32]) -> LessSafeKey {
 }
 
 fn mac(key: &[u8; 32], parts: &[&[u8]]) -> [u8; 32] {
+    hmac(key, parts).finalize().into_bytes().into()
+}
+
+/// The HMAC-SHA256 of the concatenated parts, not yet finished.
+pub fn hmac(key: &[u8; 32], parts: &[&[u8]]) -> Hmac<Sha256> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC accepts keys of any length");
-    for part in parts {
-        mac.update(part);
-    }
-    mac.finalize().into_bytes().into()
+    parts.iter().for_each(|part| mac.update(part));
+    mac
 }
 
 #[cfg(test)]

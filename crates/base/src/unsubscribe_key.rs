@@ -6,11 +6,12 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use hmac::{Hmac, KeyInit, Mac};
+use hmac::{Hmac, Mac};
 use kit::text;
 use sha2::Sha256;
 
 use crate::ids::{AccountId, PersonId};
+use crate::secrets::hmac;
 
 /// Length of the truncated signature, in bytes.
 const SIGNATURE_BYTES: usize = 16;
@@ -24,7 +25,7 @@ pub struct UnsubscribeKey([u8; 32]);
 impl UnsubscribeKey {
     /// Derives the key from the key of the installation, so that signatures for other purposes are not valid here.
     pub fn derive(installation: &[u8; 32]) -> Self {
-        Self(mac(installation, b"touchline unsubscribe link").finalize().into_bytes().into())
+        Self(hmac(installation, &[b"touchline unsubscribe link"]).finalize().into_bytes().into())
     }
 
     /// The token for a person of an account who has this email address.
@@ -36,19 +37,14 @@ impl UnsubscribeKey {
     }
 
     fn signature(&self, ids: &[u8], email: &str) -> Hmac<Sha256> {
-        let mut mac = mac(&self.0, ids);
-        mac.update(text::fold_case(email).as_bytes());
-        mac
+        hmac(&self.0, &[ids, text::fold_case(email).as_bytes()])
     }
 
     /// Whether the signature of a token is valid for this email address.
     pub fn verify(&self, token: &str, email: &str) -> bool {
         let Ok(bytes) = URL_SAFE_NO_PAD.decode(token) else { return false };
-        let Some((ids, signature)) =
-            bytes.len().checked_sub(SIGNATURE_BYTES).map(|at| bytes.split_at(at))
-        else {
-            return false;
-        };
+        let Some(at) = bytes.len().checked_sub(SIGNATURE_BYTES) else { return false };
+        let (ids, signature) = bytes.split_at(at);
         self.signature(ids, email).verify_truncated_left(signature).is_ok()
     }
 
@@ -62,12 +58,6 @@ impl UnsubscribeKey {
         let (account, person) = (u128::from_be_bytes(*account), u128::from_be_bytes(*person));
         Some((AccountId::from_bits(account), PersonId::from_bits(person)))
     }
-}
-
-fn mac(key: &[u8; 32], text: &[u8]) -> Hmac<Sha256> {
-    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC accepts keys of any length");
-    mac.update(text);
-    mac
 }
 
 #[cfg(test)]

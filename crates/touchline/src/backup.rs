@@ -58,6 +58,7 @@ pub type Fault = String;
 const FORMAT: u32 = 1;
 const MANIFEST: &str = "manifest.json";
 const SIGNATURE: &str = "manifest.sig.json";
+const NOT_EMPTY: &str = "the database is not empty; restore into an empty database";
 
 /// Adds a path to an error.
 fn with_path<E: std::fmt::Display>(path: &Path) -> impl Fn(E) -> Fault + '_ {
@@ -71,7 +72,7 @@ fn read_error(path: &Path) -> impl Fn(std::io::Error) -> Fault + '_ {
         ErrorKind::Other
         | ErrorKind::InvalidData
         | ErrorKind::InvalidInput
-        | ErrorKind::UnexpectedEof => format!("{}: the archive is damaged", path.display()),
+        | ErrorKind::UnexpectedEof => with_path(path)("the archive is damaged"),
         _ => with_path(path)(error),
     }
 }
@@ -193,7 +194,7 @@ fn pack(
 }
 
 /// Creates a file that only its owner can read, because it contains all data.
-fn private_file(path: &Path) -> std::io::Result<File> {
+pub fn private_file(path: &Path) -> std::io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
@@ -205,8 +206,8 @@ fn to_json(value: &Value<'_>) -> serde_json::Value {
         Value::Int(number) => (*number).into(),
         Value::Real(number) => (*number).into(),
         Value::Text(text) => text.as_ref().into(),
-        Value::Bytes(bytes) => serde_json::json!({ "base64": STANDARD.encode(bytes) }),
-        Value::Id(bytes) => serde_json::json!({ "base64": STANDARD.encode(bytes) }),
+        Value::Bytes(bytes) => json!({ "base64": STANDARD.encode(bytes) }),
+        Value::Id(bytes) => json!({ "base64": STANDARD.encode(bytes) }),
     }
 }
 
@@ -244,7 +245,7 @@ struct Entries {
 
 /// Unpacks an archive into a directory. Duplicate entries and unknown names are rejected.
 fn unpack_entries(from: &Path, folder: &Path) -> Result<Entries, Fault> {
-    let damaged = || format!("{}: the file is damaged or is not a backup", from.display());
+    let damaged = || with_path(from)("the file is damaged or is not a backup");
     let mut entries = Entries::default();
     let mut archive = tar::Archive::new(GzDecoder::new(File::open(from).map_err(with_path(from))?));
     for entry in archive.entries().map_err(read_error(from))? {
@@ -282,37 +283,25 @@ fn unpack_entries(from: &Path, folder: &Path) -> Result<Entries, Fault> {
 fn unpack(from: &Path, key: Option<&PublicKey>) -> Result<UnpackedArchive, Fault> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let Entries { manifest, signature, tables } = unpack_entries(from, folder.path())?;
-    let text = manifest.ok_or_else(|| {
-        format!(
-            "{}: the manifest is missing; the file is damaged or is not a backup",
-            from.display()
-        )
-    })?;
+    let missing = "the manifest is missing; the file is damaged or is not a backup";
+    let text = manifest.ok_or_else(|| with_path(from)(missing))?;
     let damaged = |error: serde_json::Error| read_error(from)(error.into());
     let signature = signature.map(|text| serde_json::from_slice::<Signature>(&text)).transpose();
     let origin = signature::verify(&text, signature.map_err(damaged)?.as_ref(), key)
-        .map_err(|fault| format!("{}: {fault}", from.display()))?;
+        .map_err(with_path(from))?;
     let manifest: Manifest = serde_json::from_slice(&text).map_err(damaged)?;
     if manifest.format != FORMAT {
-        return Err(format!(
-            "{}: the backup was made by a newer version of Touchline",
-            from.display()
-        ));
+        return Err(with_path(from)("the backup was made by a newer version of Touchline"));
     }
     for table in &manifest.tables {
         if tables.get(&table.name) != Some(&table.sha256) {
-            return Err(format!(
-                "{}: the table {} is missing or damaged",
-                from.display(),
-                table.name
-            ));
+            let fault = format!("the table {} is missing or damaged", table.name);
+            return Err(with_path(from)(fault));
         }
     }
     if tables.len() != manifest.tables.len() {
-        return Err(format!(
-            "{}: the archive is damaged: a table is not in the manifest",
-            from.display()
-        ));
+        let fault = "the archive is damaged: a table is not in the manifest";
+        return Err(with_path(from)(fault));
     }
     Ok(UnpackedArchive { manifest, origin, folder })
 }
@@ -329,9 +318,7 @@ pub async fn restore(
     let migrations = migration_count(&manifest)?;
     let failed = |error: store::Error| error.to_string();
     db.migrate(&MIGRATIONS[..migrations]).await.map_err(|error| match error {
-        store::Error::NewerSchema(_) => {
-            "the database is not empty; restore into an empty database".to_owned()
-        }
+        store::Error::NewerSchema(_) => NOT_EMPTY.to_owned(),
         other => other.to_string(),
     })?;
     let path = folder.path().to_owned();
@@ -362,9 +349,7 @@ fn load(tx: &Tx<'_>, folder: &Path, names: &[String], progress: Progress) -> sto
             Ok(())
         })?;
         if !empty {
-            return Err(store::Error::Unavailable(
-                "the database is not empty; restore into an empty database".to_owned(),
-            ));
+            return Err(store::Error::Unavailable(NOT_EMPTY.to_owned()));
         }
     }
     for table in tables.iter().filter(|table| names.contains(&table.name)) {
@@ -381,9 +366,8 @@ fn load_table(tx: &Tx<'_>, table: &Table, file: &Path, progress: Progress) -> st
         let line = line.map_err(|_| damaged())?;
         let values: Vec<serde_json::Value> = serde_json::from_str(&line).map_err(|_| damaged())?;
         let values: Option<Vec<_>> = values.into_iter().map(from_json).collect();
-        let values =
-            values.filter(|values| values.len() == table.columns.len()).ok_or_else(damaged)?;
-        tx.insert_row(table, values)?;
+        let values = values.filter(|values| values.len() == table.columns.len());
+        tx.insert_row(table, values.ok_or_else(damaged)?)?;
         if number % 10_000 == 9_999 {
             progress(&table.name, number as u64 + 1);
         }
@@ -403,10 +387,7 @@ pub async fn verify(
     let db = Db::open(store::Options { url, ..options }).map_err(|error| error.to_string())?;
     let outcome = async {
         let restored = restore(&db, from, key, progress).await?;
-        match verify_logs(&db).await? {
-            Some(fault) => Err(fault),
-            None => Ok(restored),
-        }
+        verify_logs(&db).await?.map_or(Ok(restored), Err)
     }
     .await;
     db.close();

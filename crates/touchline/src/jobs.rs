@@ -28,73 +28,48 @@ const USAGE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Runs all background jobs until the service stops.
 pub async fn run(app: App, stop: watch::Receiver<bool>) {
-    tokio::join!(
-        cleanup_loop(&app, stop.clone()),
-        publish_loop(&app, stop.clone()),
-        dues_loop(&app, stop.clone()),
-        usage_loop(&app, stop)
-    );
-}
-
-async fn cleanup_loop(app: &App, mut stop: watch::Receiver<bool>) {
-    loop {
+    let app = &app;
+    let clean_up = move || async move {
         delete_expired_idempotency_keys(app).await;
         delete_expired_records(app).await;
         delete_old_notifications(app).await;
-        if stop_requested_within(CLEANUP_INTERVAL, &mut stop).await {
-            return;
-        }
-    }
-}
-
-async fn publish_loop(app: &App, mut stop: watch::Receiver<bool>) {
-    loop {
+    };
+    let publish = move || async move {
         publish_scheduled_messages(app).await;
         expire_orders(app).await;
-        if stop_requested_within(PUBLISH_INTERVAL, &mut stop).await {
-            return;
-        }
-    }
-}
-
-async fn dues_loop(app: &App, mut stop: watch::Receiver<bool>) {
-    loop {
+    };
+    let collect_dues = move || async move {
         add_late_fees(app).await;
         send_dues_reminders(app).await;
-        if stop_requested_within(DUES_INTERVAL, &mut stop).await {
+    };
+    tokio::join!(
+        repeat(CLEANUP_INTERVAL, stop.clone(), clean_up),
+        repeat(PUBLISH_INTERVAL, stop.clone(), publish),
+        repeat(DUES_INTERVAL, stop.clone(), collect_dues),
+        // `App::finish` writes the counts of the last interval.
+        repeat(USAGE_INTERVAL, stop, move || app.flush_usage())
+    );
+}
+
+/// Runs a job at once and then in this interval, until the service stops.
+async fn repeat<F: Future<Output = ()>>(
+    interval: Duration,
+    mut stop: watch::Receiver<bool>,
+    job: impl Fn() -> F,
+) {
+    loop {
+        job().await;
+        if tokio::time::timeout(interval, stop_requested(&mut stop)).await.is_ok() {
             return;
         }
     }
-}
-
-async fn usage_loop(app: &App, mut stop: watch::Receiver<bool>) {
-    // `App::finish` writes the counts of the last interval.
-    while !stop_requested_within(USAGE_INTERVAL, &mut stop).await {
-        app.flush_usage().await;
-    }
-}
-
-/// Waits for `time` and returns `false`, or returns `true` as soon as the service stops.
-async fn stop_requested_within(time: Duration, stop: &mut watch::Receiver<bool>) -> bool {
-    tokio::time::timeout(time, stop_requested(stop)).await.is_ok()
 }
 
 /// Deletes expired idempotency keys in small batches, so that other writes do not wait long.
 pub async fn delete_expired_idempotency_keys(app: &App) {
     let ttl = app.config.idempotency_ttl;
-    while !app.is_stopping() {
-        let deleted = app
-            .db
-            .write(Scope::system("cleanup"), move |tx| idempotency::delete_expired(tx, ttl))
-            .await;
-        match deleted {
-            Ok(0) => return,
-            Ok(_) => {}
-            Err(error) => {
-                tracing::warn!(cause = ?error.cause, "could not delete expired idempotency keys");
-                return;
-            }
-        }
+    if let Err(error) = delete_all(app, move |tx| idempotency::delete_expired(tx, ttl)).await {
+        tracing::warn!(cause = ?error.cause, "could not delete expired idempotency keys");
     }
 }
 
@@ -109,17 +84,19 @@ pub async fn delete_expired_records(app: &App) {
         usage::delete_expired,
     ];
     for step in steps {
-        while !app.is_stopping() {
-            match app.db.write(Scope::system("cleanup"), step).await {
-                Ok(0) => break,
-                Ok(_) => {}
-                Err(error) => {
-                    tracing::warn!(cause = ?error.cause, "could not delete expired records");
-                    return;
-                }
-            }
+        if let Err(error) = delete_all(app, step).await {
+            return tracing::warn!(cause = ?error.cause, "could not delete expired records");
         }
     }
+}
+
+/// Deletes batches until there is nothing left to delete or the service stops.
+async fn delete_all(
+    app: &App,
+    batch: impl Fn(&Tx<'_>) -> Result<u64> + Copy + Send + 'static,
+) -> Result<()> {
+    while !app.is_stopping() && app.db.write(Scope::system("cleanup"), batch).await? > 0 {}
+    Ok(())
 }
 
 /// Deletes notifications and their deliveries that are older than the retention period.

@@ -65,7 +65,7 @@ fn personal_data() -> impl Iterator<Item = PersonalData> {
 
 /// The API's routes with their OpenAPI descriptions.
 fn api() -> Routes {
-    MODULES.iter().fold(Routes::new(), |routes, module| (module.api)(routes))
+    MODULES.iter().fold(Routes::default(), |routes, module| (module.api)(routes))
 }
 
 /// The OpenAPI document, as it is checked in and served.

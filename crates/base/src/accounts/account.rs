@@ -2,6 +2,7 @@
 
 use kit::text;
 
+use super::api_key;
 use crate::hook::Hook;
 use crate::prelude::*;
 use crate::signals::{self, Subject};
@@ -53,16 +54,9 @@ pub struct NewAccount {
 
 /// Creates an account. The transaction must already run in the scope of the new account's id.
 pub fn create(tx: &Tx<'_>, new: &NewAccount) -> Result<Account> {
-    let name = text::normalize_line(&new.name, 120).map_err(|_| {
-        Error::new(
-            Code::ValidationFailed,
-            "The name must have 1 to 120 characters and no control characters.",
-        )
-        .at("/name")
-    })?;
     let account = Account {
         id: new.id,
-        name,
+        name: api_key::validate_name(&new.name)?,
         tier: new.tier,
         timezone: new.timezone.clone(),
         sport: new.sport.clone(),

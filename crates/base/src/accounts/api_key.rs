@@ -267,24 +267,20 @@ impl AuthenticatedKey {
     }
 }
 
-fn validate_name(name: &str) -> Result<String> {
+/// Checks the name of a key or an account.
+pub(super) fn validate_name(name: &str) -> Result<String> {
     text::normalize_line(name, 120).map_err(|_| {
-        Error::new(
-            Code::ValidationFailed,
-            "The name must have 1 to 120 characters and no control characters.",
-        )
-        .at("/name")
+        let detail = "The name must have 1 to 120 characters and no control characters.";
+        Error::new(Code::ValidationFailed, detail).at("/name")
     })
 }
 
 fn validate_expiry(tx: &Tx<'_>, end: Option<Timestamp>) -> Result<Option<Timestamp>> {
-    match end {
-        Some(end) if end <= tx.now() => {
-            Err(Error::new(Code::ValidationFailed, "`expires_at` must be in the future.")
-                .at("/expires_at"))
-        }
-        end => Ok(end),
+    if end.is_none_or(|end| end > tx.now()) {
+        return Ok(end);
     }
+    let detail = "`expires_at` must be in the future.";
+    Err(Error::new(Code::ValidationFailed, detail).at("/expires_at"))
 }
 
 /// Checks the teams that a key or webhook is restricted to: they must exist in the account.

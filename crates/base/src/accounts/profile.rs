@@ -1,6 +1,6 @@
 //! Changes that users make to their own profile: name, email address and password.
 
-use kit::{contact, text};
+use kit::text;
 
 use super::user::{self, User};
 use crate::error::UniqueViolationExt;
@@ -29,11 +29,7 @@ pub fn upgrade_password_hash(tx: &Tx<'_>, id: UserId, before: &str, hash: &str) 
 
 /// Changes a user's name and the language of their pages and emails. Without a language, pages follow the browser.
 pub fn update(tx: &Tx<'_>, id: UserId, name: &str, language: Option<&str>) -> Result<()> {
-    let name = text::normalize_line(name, 120).map_err(|_| {
-        let detail =
-            "Enter a name of at most 120 characters, without characters that cannot be displayed.";
-        Error::invalid(vec![Fault::new("/name", "invalid_name", detail)])
-    })?;
+    let name = user::normalize_name(name).map_err(|fault| Error::invalid(vec![fault]))?;
     tx.execute(
         "update app_user set name = :name, language = :language, updated_at = :now,
              version = version + 1
@@ -45,12 +41,7 @@ pub fn update(tx: &Tx<'_>, id: UserId, name: &str, language: Option<&str>) -> Re
 
 /// Validates an email address and normalizes it for storage.
 pub fn validate_email(input: &str) -> Result<String> {
-    let email = text::to_nfc(input.trim()).into_owned();
-    if contact::is_email(&email) {
-        return Ok(email);
-    }
-    let detail = "Enter a valid email address, such as ana@example.org.";
-    Err(Error::invalid(vec![Fault::new("/email", "invalid_email", detail)]))
+    user::normalize_email(input).map_err(|fault| Error::invalid(vec![fault]))
 }
 
 /// Changes the email address that a user signs in with. `verified` means that the user opened a link sent

@@ -7,7 +7,6 @@ use kit::{contact, string_enum, text};
 use crate::error::UniqueViolationExt;
 use crate::i18n::Locale;
 use crate::prelude::*;
-use crate::signals::Subject;
 
 string_enum! {
     /// The role of a user in an account.
@@ -98,11 +97,7 @@ pub struct UserSnapshot {
     pub role: Role,
 }
 
-impl Subject for UserSnapshot {
-    fn subject(&self) -> String {
-        self.id.to_string()
-    }
-}
+impl_resource!(UserSnapshot by UserId: Subject);
 
 row! {
     /// A user with their role in an account, for lists.
@@ -170,11 +165,8 @@ pub(super) fn join(tx: &Tx<'_>, id: UserId, role: Role) -> Result<()> {
         version: 1,
     };
     let detail = "A user with this email address already belongs to the account.";
-    tx.execute(AccountUser::INSERT, &membership.bind()).on_unique_violation(
-        "account_user_pkey",
-        "/email",
-        detail,
-    )?;
+    let inserted = tx.execute(AccountUser::INSERT, &membership.bind());
+    inserted.on_unique_violation("account_user_pkey", "/email", detail)?;
     tx.publish("user.joined", &UserSnapshot { id, role })
 }
 
@@ -217,30 +209,35 @@ fn insert(
         version: 1,
     };
     let detail = "A user with this email address already exists.";
-    tx.execute(sql!(User::INSERT, " /* any account */"), &user.bind()).on_unique_violation(
-        "app_user_email_folded_key",
-        "/email",
-        detail,
-    )?;
+    let inserted = tx.execute(sql!(User::INSERT, " /* any account */"), &user.bind());
+    inserted.on_unique_violation("app_user_email_folded_key", "/email", detail)?;
     Ok(user)
 }
 
 fn validate(email: &str, name: &str) -> Result<(String, String)> {
-    let mut faults = Vec::new();
-    let email = text::to_nfc(email.trim()).into_owned();
-    if !contact::is_email(&email) {
-        let detail = "Enter a valid email address, such as ana@example.org.";
-        faults.push(Fault::new("/email", "invalid_email", detail));
+    match (normalize_email(email), normalize_name(name)) {
+        (Ok(email), Ok(name)) => Ok((email, name)),
+        (email, name) => Err(Error::invalid(email.err().into_iter().chain(name.err()).collect())),
     }
-    let name = text::normalize_line(name, 120).map_err(|_| {
+}
+
+/// An email address as it is stored.
+pub(super) fn normalize_email(input: &str) -> Result<String, Fault> {
+    let email = text::to_nfc(input.trim()).into_owned();
+    if contact::is_email(&email) {
+        return Ok(email);
+    }
+    let detail = "Enter a valid email address, such as ana@example.org.";
+    Err(Fault::new("/email", "invalid_email", detail))
+}
+
+/// The name of a user as it is stored.
+pub(super) fn normalize_name(input: &str) -> Result<String, Fault> {
+    text::normalize_line(input, 120).map_err(|_| {
         let detail =
             "Enter a name of at most 120 characters, without characters that cannot be displayed.";
-        faults.push(Fault::new("/name", "invalid_name", detail));
-    });
-    match name {
-        Ok(name) if faults.is_empty() => Ok((email, name)),
-        _ => Err(Error::invalid(faults)),
-    }
+        Fault::new("/name", "invalid_name", detail)
+    })
 }
 
 /// The user with this email address, ignoring case.
@@ -320,9 +317,8 @@ pub fn set_role(tx: &Tx<'_>, id: UserId, role: Role) -> Result<Role> {
         return Ok(role);
     }
     if before == Role::Owner && count_owners(tx)? == 1 {
-        return Err(Error::invalid_state(
-            "The last owner cannot change role. Make another user an owner first.",
-        ));
+        let detail = "The last owner cannot change role. Make another user an owner first.";
+        return Err(Error::invalid_state(detail));
     }
     tx.execute(
         "update account_user set role = :role, updated_at = :now, version = version + 1
@@ -330,25 +326,19 @@ pub fn set_role(tx: &Tx<'_>, id: UserId, role: Role) -> Result<Role> {
         bind! { role, id },
     )?;
     // Publishing the change also invalidates cached responses that the user may no longer see.
-    tx.publish_change(
-        "user.role_changed",
-        &UserSnapshot { id, role: before },
-        &UserSnapshot { id, role },
-    )?;
+    let snapshot = |role| UserSnapshot { id, role };
+    tx.publish_change("user.role_changed", &snapshot(before), &snapshot(role))?;
     Ok(role)
 }
 
 /// Removes a user from this account. Fails for the last owner.
 pub(super) fn leave(tx: &Tx<'_>, id: UserId, role: Role) -> Result<()> {
     if role == Role::Owner && count_owners(tx)? == 1 {
-        return Err(Error::invalid_state(
-            "The last owner cannot leave the club. Make another user an owner first.",
-        ));
+        let detail = "The last owner cannot leave the club. Make another user an owner first.";
+        return Err(Error::invalid_state(detail));
     }
-    tx.execute(
-        "delete from account_user where account_id = :account and user_id = :id",
-        bind! { id },
-    )?;
+    let text = "delete from account_user where account_id = :account and user_id = :id";
+    tx.execute(text, bind! { id })?;
     tx.publish("user.removed", &UserSnapshot { id, role })
 }
 

@@ -45,7 +45,6 @@ pub struct Stripe {
     pool: Pool<Connector, Full<Bytes>>,
     url: String,
     key: Secret,
-    timeout: Duration,
 }
 
 type Form<'a> = [(&'a str, String)];
@@ -58,12 +57,12 @@ impl Stripe {
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(Duration::from_secs(30))
             .build(Connector { guard: None, tls, timeout: TIMEOUT });
-        Ok(Self { pool, url: url.as_str().to_owned(), key: key.clone(), timeout: TIMEOUT })
+        Ok(Self { pool, url: url.as_str().to_owned(), key: key.clone() })
     }
 
     /// Sends a request and retries temporary failures. Safe because every write has an idempotency key.
     async fn send(&self, call: ApiCall<'_>) -> Result<Value, ProviderError> {
-        let deadline = Instant::now() + self.timeout;
+        let deadline = Instant::now() + TIMEOUT;
         for wait in RETRIES {
             match self.attempt(&call, deadline).await {
                 Err(ProviderError::Retryable(_)) if Instant::now() + wait < deadline => {

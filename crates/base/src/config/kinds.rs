@@ -66,6 +66,7 @@ plain_setting! {
     SocketAddr, "an IP address with a port, such as 127.0.0.1:8080";
     NonZeroUsize, "a whole number above zero";
     NonZeroU32, "a whole number above zero";
+    Mailbox, "an email address such as Harbour FC <office@club.example.org>";
 }
 
 /// The base URL of a service, without a trailing slash.
@@ -98,17 +99,13 @@ impl BaseUrl {
 
 impl Setting for BaseUrl {
     fn read(text: &str) -> Result<Self, String> {
-        let scheme = ["https://", "http://"]
-            .iter()
-            .any(|start| text.len() > start.len() && text.starts_with(start));
+        let after = ["https://", "http://"].iter().find_map(|start| text.strip_prefix(start));
         let plain = text.bytes().all(|byte| byte.is_ascii_graphic());
         let valid = Url::parse(text).is_ok_and(|url| url.has_host());
-        let invalid = || format!("{text:?} is not a URL such as https://club.example.org");
-        if scheme && plain && valid {
-            Ok(Self(text.trim_end_matches('/').to_owned()))
-        } else {
-            Err(invalid())
+        if after.is_some_and(|rest| !rest.is_empty()) && plain && valid {
+            return Ok(Self(text.trim_end_matches('/').to_owned()));
         }
+        Err(format!("{text:?} is not a URL such as https://club.example.org"))
     }
     fn show(&self) -> String {
         self.0.clone()
@@ -205,22 +202,11 @@ pub fn smtp_builder(url: &str) -> Result<Builder, String> {
         .map_err(|_| "this is not the URL of a mail server".to_owned())
 }
 
-impl Setting for Mailbox {
-    fn read(text: &str) -> Result<Self, String> {
-        let invalid = |_| {
-            format!("{text:?} is not an email address such as Harbour FC <office@club.example.org>")
-        };
-        text.parse().map_err(invalid)
-    }
-    fn show(&self) -> String {
-        self.to_string()
-    }
-}
-
-impl Setting for Vec<Duration> {
+/// Several values, separated by commas.
+impl<T: Setting> Setting for Vec<T> {
     fn read(text: &str) -> Result<Self, String> {
         let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
-        items.map(Duration::read).collect()
+        items.map(T::read).collect()
     }
     fn show(&self) -> String {
         self.iter().map(Setting::show).collect::<Vec<_>>().join(",")
@@ -304,13 +290,12 @@ impl<T: Setting> Setting for Option<T> {
     }
 }
 
-impl Setting for Vec<IpNet> {
+impl Setting for IpNet {
     fn read(text: &str) -> Result<Self, String> {
-        let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
-        items.map(read_net).collect()
+        read_net(text)
     }
     fn show(&self) -> String {
-        self.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+        self.to_string()
     }
 }
 

@@ -26,8 +26,9 @@ pub fn action_label(action: &str) -> String {
     known.to_owned()
 }
 
-/// The label of a field, whose name is without `_id`.
+/// The label of a field: `age_group` is "Age group", and `team_id` "Team".
 pub(super) fn field_label(name: &str) -> String {
+    let name = name.strip_suffix("_id").unwrap_or(name);
     let known = match name {
         // These words have other meanings on other pages.
         "allowed" => t!("Allowed", "field"),

@@ -11,35 +11,31 @@ const MAX_VALUE_CHARS: usize = 300;
 const HIDDEN_FIELDS: [&str; 6] =
     ["object", "id", "account_id", "created_at", "updated_at", "version"];
 
-/// The details of an entry.
+/// A field with its value, and its previous value where it is known.
 #[derive(Debug, PartialEq, Eq)]
-pub enum EntryDetails {
-    /// The details were erased, because they were about a person.
-    Erased,
-    /// There are no details, or none that can be read.
-    Empty,
-    /// The fields with their values, and their previous values where known.
-    Fields(Vec<FieldChange>),
-}
-
-/// A field and its values.
-#[derive(Debug, PartialEq, Eq)]
-pub struct FieldChange {
+pub struct FieldChange<T = String> {
     pub name: String,
-    pub before: Option<String>,
-    pub after: String,
+    pub before: Option<T>,
+    pub after: T,
 }
 
-/// Formats the details of an entry. `None` means that they were erased.
-pub fn describe_details(details: Option<&str>) -> EntryDetails {
-    let Some(text) = details else { return EntryDetails::Erased };
-    let json = match serde_json::from_str(text) {
-        Ok(Value::Object(json)) => json,
-        Ok(Value::Null) | Err(_) => return EntryDetails::Empty,
-        Ok(other) => Map::from_iter([("value".to_owned(), other)]),
-    };
-    let fields = field_changes(json);
-    if fields.is_empty() { EntryDetails::Empty } else { EntryDetails::Fields(fields) }
+impl FieldChange {
+    fn new(name: &str, before: Option<&Value>, after: Option<&Value>) -> Self {
+        Self {
+            name: field_label(name),
+            before: before.map(format_value),
+            after: after.map_or_else(empty_label, format_value),
+        }
+    }
+}
+
+/// Formats the details of an entry. There are no fields if there are no details, or none that can be read.
+pub fn describe_details(details: &str) -> Vec<FieldChange> {
+    match serde_json::from_str(details) {
+        Ok(Value::Object(json)) => field_changes(json),
+        Ok(Value::Null) | Err(_) => Vec::new(),
+        Ok(other) => field_changes(Map::from_iter([("value".to_owned(), other)])),
+    }
 }
 
 /// Details have one of three shapes: `{before, after}`, `{object, previous}`, or the fields themselves, with
@@ -61,22 +57,13 @@ fn field_changes(mut json: Map<String, Value>) -> Vec<FieldChange> {
     };
     match previous {
         Some(Value::Object(previous)) if !previous.is_empty() => {
-            let current = |name: &String| object.get(name).map_or_else(empty_label, format_value);
-            let changed = previous.iter().map(|(name, before)| FieldChange {
-                name: field_label(name),
-                before: Some(format_value(before)),
-                after: current(name),
-            });
-            changed.collect()
+            let changed = previous.iter();
+            changed.map(|(name, old)| FieldChange::new(name, Some(old), object.get(name))).collect()
         }
         // A single field, with its previous value in `previous`.
         Some(before) if !before.is_null() && !before.is_object() && object.len() == 1 => {
-            let field = |(name, after): (&String, &Value)| FieldChange {
-                name: field_label(name),
-                before: Some(format_value(&before)),
-                after: format_value(after),
-            };
-            object.iter().map(field).collect()
+            let fields = object.iter();
+            fields.map(|(name, new)| FieldChange::new(name, Some(&before), Some(new))).collect()
         }
         _ => list_fields(&object),
     }
@@ -85,12 +72,7 @@ fn field_changes(mut json: Map<String, Value>) -> Vec<FieldChange> {
 /// The fields that differ between two states.
 fn diff_fields(before: &Map<String, Value>, after: &Map<String, Value>) -> Vec<FieldChange> {
     let changed = before.iter().filter(|(name, value)| after.get(*name) != Some(value));
-    let field = |(name, value): (&String, &Value)| FieldChange {
-        name: field_label(name),
-        before: Some(format_value(value)),
-        after: after.get(name).map_or_else(empty_label, format_value),
-    };
-    changed.map(field).collect()
+    changed.map(|(name, value)| FieldChange::new(name, Some(value), after.get(name))).collect()
 }
 
 fn list_fields(object: &Map<String, Value>) -> Vec<FieldChange> {
@@ -100,12 +82,8 @@ fn list_fields(object: &Map<String, Value>) -> Vec<FieldChange> {
             || value.as_array().is_some_and(Vec::is_empty);
         !empty && !HIDDEN_FIELDS.contains(&name.as_str())
     };
-    let field = |(name, value): (&String, &Value)| FieldChange {
-        name: field_label(name),
-        before: None,
-        after: format_value(value),
-    };
-    object.iter().filter(is_visible).map(field).collect()
+    let visible = object.iter().filter(is_visible);
+    visible.map(|(name, value)| FieldChange::new(name, None, Some(value))).collect()
 }
 
 fn empty_label() -> String {
@@ -158,12 +136,8 @@ mod tests {
     use super::*;
 
     fn fields(details: &str) -> Vec<(String, Option<String>, String)> {
-        match describe_details(Some(details)) {
-            EntryDetails::Fields(fields) => {
-                fields.into_iter().map(|field| (field.name, field.before, field.after)).collect()
-            }
-            _ => Vec::new(),
-        }
+        let fields = describe_details(details).into_iter();
+        fields.map(|field| (field.name, field.before, field.after)).collect()
     }
 
     fn one(name: &str, before: Option<&str>, after: &str) -> Vec<(String, Option<String>, String)> {
@@ -212,9 +186,8 @@ mod tests {
         let created = r#"{"object":{"object":"team","id":"team_1","name":"A","sport":null,"version":1},"previous":null}"#;
         assert_eq!(fields(created), one("Name", None, "A"));
         assert_eq!(fields(r#"{"scopes":["a","b"]}"#), one("Scopes", None, "a, b"));
-        assert_eq!(describe_details(None), EntryDetails::Erased);
-        assert_eq!(describe_details(Some("null")), EntryDetails::Empty);
-        assert_eq!(describe_details(Some("not json")), EntryDetails::Empty);
+        assert_eq!(describe_details("null"), []);
+        assert_eq!(describe_details("not json"), []);
         let long = format!(r#"{{"note":"{}"}}"#, "x".repeat(1000));
         assert_eq!(fields(&long)[0].2.chars().count(), MAX_VALUE_CHARS + 1);
     }

@@ -4,7 +4,7 @@ use clap::Subcommand;
 use kit::{IdGenerator, Rng};
 use store::Db;
 
-use super::{CommandContext, CommandError, CommandResult, command_error};
+use super::{CommandContext, CommandResult, lines, parse_enum, with_secret};
 use crate::accounts::account::{self, NewAccount};
 use crate::accounts::api_key::{self, Key, NewKey};
 use crate::config::read_net;
@@ -13,10 +13,6 @@ use crate::tier::Tier;
 
 /// The actor in the audit log for changes by commands.
 pub(super) const ACTOR: &str = "command-line";
-
-fn parse_tier(text: &str) -> Result<Tier, String> {
-    Tier::parse(text).ok_or_else(|| format!("use one of: {}", Tier::choices()))
-}
 
 fn parse_zone(text: &str) -> Result<Zone, String> {
     text.parse().map_err(|_| "use an IANA time zone such as Europe/Lisbon".to_owned())
@@ -39,7 +35,7 @@ pub(super) enum AccountCommand {
         #[arg(long)]
         name: String,
         /// The tier: free, club or league
-        #[arg(long, default_value = "free", value_parser = parse_tier)]
+        #[arg(long, default_value = "free", value_parser = parse_enum::<Tier>)]
         tier: Tier,
         /// The default time zone of new teams
         #[arg(long, default_value = "UTC", value_parser = parse_zone)]
@@ -51,7 +47,7 @@ pub(super) enum AccountCommand {
     SetTier {
         #[arg(value_parser = parse_account_id)]
         account: AccountId,
-        #[arg(value_parser = parse_tier)]
+        #[arg(value_parser = parse_enum::<Tier>)]
         tier: Tier,
     },
     /// Permanently delete an account and all its data
@@ -69,37 +65,29 @@ impl AccountCommand {
         let db = ctx.open_migrated().await?;
         match self {
             Self::Create { name, tier, timezone } => {
-                let options = ctx.options();
-                let id: AccountId =
-                    IdGenerator::default().generate(options.clock.now(), &Rng::system());
+                let now = ctx.options().clock.now();
+                let id: AccountId = IdGenerator::default().generate(now, &Rng::system());
                 let new = NewAccount { id, name, tier, timezone, sport: None, demo: false };
-                let account = db
-                    .write(Scope::account(id, ACTOR), move |tx| account::create(tx, &new))
-                    .await
-                    .map_err(command_error)?;
+                let scope = Scope::account(id, ACTOR);
+                let account = db.write(scope, move |tx| account::create(tx, &new)).await?;
                 ctx.print(&json!({ "account": account }), || {
                     format!("Created the account {} for {}.\nNext: touchline key create --account {} --name \"First key\" --scopes teams:read,teams:write", account.id, account.name, account.id)
                 })
             }
             Self::List => {
-                let accounts =
-                    db.read(Scope::system("list"), account::list).await.map_err(command_error)?;
+                let accounts = db.read(Scope::system("list"), account::list).await?;
                 ctx.print(&json!({ "accounts": accounts }), || {
-                    let line = |account: &account::Account| {
-                        format!("{}  {:6}  {}", account.id, account.tier.as_str(), account.name)
-                    };
                     if accounts.is_empty() {
-                        "There are no accounts yet.".to_owned()
-                    } else {
-                        accounts.iter().map(line).collect::<Vec<_>>().join("\n")
+                        return "There are no accounts yet.".to_owned();
                     }
+                    lines(&accounts, |account| {
+                        format!("{}  {:6}  {}", account.id, account.tier.as_str(), account.name)
+                    })
                 })
             }
             Self::SetTier { account, tier } => {
-                let changed = db
-                    .write(Scope::account(account, ACTOR), move |tx| account::set_tier(tx, tier))
-                    .await
-                    .map_err(command_error)?;
+                let scope = Scope::account(account, ACTOR);
+                let changed = db.write(scope, move |tx| account::set_tier(tx, tier)).await?;
                 ctx.print(&json!({ "account": changed }), || {
                     format!("{} now has the tier {tier}.", changed.name)
                 })
@@ -111,11 +99,10 @@ impl AccountCommand {
 
 async fn delete(ctx: &CommandContext, db: &Db, account: AccountId, yes: bool) -> CommandResult {
     if !yes {
-        return Err(CommandError::from(
-            "this permanently deletes the account and all its data; add --yes to confirm",
-        ));
+        let line = "this permanently deletes the account and all its data; add --yes to confirm";
+        return Err(line.into());
     }
-    db.write(Scope::account(account, ACTOR), account::delete).await.map_err(command_error)?;
+    db.write(Scope::account(account, ACTOR), account::delete).await?;
     ctx.print(&json!({ "deleted": account }), || format!("Deleted {account} and all its data."))
 }
 
@@ -164,22 +151,18 @@ impl KeyCommand {
             }
             Self::List { account } => {
                 let scope = Scope::account(account, ACTOR);
-                let keys = db
-                    .read(scope, |db| account::find(db).and_then(|_| api_key::list(db)))
-                    .await
-                    .map_err(command_error)?;
+                let list = |db: &Reader<'_>| account::find(db).and_then(|_| api_key::list(db));
+                let keys = db.read(scope, list).await?;
                 ctx.print(&json!({ "keys": keys }), || format_keys(&keys))
             }
             Self::Revoke { key } => {
                 // The error does not repeat the argument, which may be the key itself.
                 let key = parse_key_id(&key)?;
-                let account =
-                    db.read(Scope::system("revoke"), move |db| api_key::account_of(db, key)).await;
-                let scope = Scope::account(account.map_err(command_error)?, ACTOR);
-                let revoked = db
-                    .write(scope, move |tx| api_key::revoke(tx, key))
-                    .await
-                    .map_err(command_error)?;
+                let account = db
+                    .read(Scope::system("revoke"), move |db| api_key::account_of(db, key))
+                    .await?;
+                let scope = Scope::account(account, ACTOR);
+                let revoked = db.write(scope, move |tx| api_key::revoke(tx, key)).await?;
                 ctx.print(&json!({ "key": revoked }), || {
                     format!("Revoked {} ({}).", revoked.id, revoked.name)
                 })
@@ -189,15 +172,9 @@ impl KeyCommand {
 }
 
 async fn create(ctx: &CommandContext, db: &Db, account: AccountId, new: NewKey) -> CommandResult {
-    let (key, value) = db
-        .write(Scope::account(account, ACTOR), move |tx| {
-            account::find(tx)?;
-            api_key::create(tx, new)
-        })
-        .await
-        .map_err(command_error)?;
-    let mut key_json = serde_json::to_value(&key)?;
-    key_json["value"] = value.reveal().into();
+    let create = move |tx: &Tx<'_>| account::find(tx).and_then(|_| api_key::create(tx, new));
+    let (key, value) = db.write(Scope::account(account, ACTOR), create).await?;
+    let key_json = with_secret(&key, "value", value.reveal())?;
     ctx.print(&json!({ "key": key_json }), || {
         let warning = if key.scopes.is_wildcard() { "\nIt has all scopes. Use it only for your own tools, and never give it to a vendor." } else { "" };
         format!("Created {} with the scopes {}.{warning}\n\n  {}\n\nCopy it now: it is shown only once. Replace it every three months.", key.id, key.scopes, value.reveal())
@@ -208,13 +185,12 @@ fn format_keys(keys: &[Key]) -> String {
     if keys.is_empty() {
         return "There are no API keys yet.".to_owned();
     }
-    let line = |key: &Key| {
+    lines(keys, |key| {
         let state = if key.revoked_at.is_some() { "revoked" } else { "active" };
         let used = key.last_used_at.map_or("never used".to_owned(), |at| format!("used {at}"));
         format!(
             "{}  {state:7}  tl_live_{}_…  {}  ({})  {used}",
             key.id, key.public_id, key.name, key.scopes
         )
-    };
-    keys.iter().map(line).collect::<Vec<_>>().join("\n")
+    })
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::{CommandContext, CommandError, CommandResult, command_error};
+use super::{CommandContext, CommandError, CommandResult, lines, with_secret};
 use crate::accounts::account::Account;
 use crate::backup::signature::{Origin, PublicKey, SigningKey};
 use crate::backup::{self, Manifest};
@@ -37,13 +37,11 @@ impl Migrate {
             })
             .collect();
         ctx.print(&json!({ "applied": newly_applied, "steps": steps }), || {
-            let line = |step: &serde_json::Value| {
+            lines(&steps, |step| {
                 let name = step["name"].as_str().unwrap_or_default();
-                step["applied_at"]
-                    .as_str()
-                    .map_or(format!("{name}  pending"), |at| format!("{name}  applied {at}"))
-            };
-            steps.iter().map(line).collect::<Vec<_>>().join("\n")
+                let at = step["applied_at"].as_str();
+                at.map_or(format!("{name}  pending"), |at| format!("{name}  applied {at}"))
+            })
         })
     }
 }
@@ -64,8 +62,8 @@ impl Seed {
         if remove {
             let db = ctx.open_migrated().await?;
             demo::remove(&db, &ctx.config.data).await.map_err(|error| match error.code {
-                Code::NotFound => CommandError::from("there is no demo club to delete"),
-                _ => command_error(error),
+                Code::NotFound => "there is no demo club to delete".into(),
+                _ => CommandError::from(error),
             })?;
             return ctx.print(&json!({ "removed": demo::ACCOUNT }), || {
                 "Deleted the demo club.".to_owned()
@@ -73,9 +71,8 @@ impl Seed {
         }
         let account = load_demo_club(ctx).await?;
         let db = ctx.open_migrated().await?;
-        let (key, value) = demo::key(&db, &ctx.config.data).await.map_err(command_error)?;
-        let mut key_json = serde_json::to_value(&key)?;
-        key_json["value"] = value.reveal().into();
+        let (key, value) = demo::key(&db, &ctx.config.data).await?;
+        let key_json = with_secret(&key, "value", value.reveal())?;
         let object = json!({ "demo": { "account": account, "key": key_json } });
         ctx.print(&object, || {
             format!("The demo club is ready. Its API key:\n\n  {}", value.reveal())
@@ -93,15 +90,14 @@ pub(super) async fn doctor(ctx: &CommandContext) -> CommandResult {
         }
     };
     ctx.print(&json!({ "findings": findings }), || {
-        let line = |finding: &doctor::Finding| {
+        lines(&findings, |finding| {
             let mark = match finding.verdict {
                 CheckStatus::Passed => "ok  ",
                 CheckStatus::Warning => "WARN",
                 CheckStatus::Failed => "FAIL",
             };
             format!("{mark}  {:9} {}", finding.check, finding.detail)
-        };
-        findings.iter().map(line).collect::<Vec<_>>().join("\n")
+        })
     })?;
     let failed = findings.iter().filter(|finding| finding.verdict == CheckStatus::Failed).count();
     // JSON output is exactly one object, which already contains the findings.
@@ -236,7 +232,7 @@ pub(super) async fn load_demo_club(ctx: &CommandContext) -> Result<Account, Comm
     super::private_folder(&ctx.config.data)?;
     let (db, options) = (ctx.open_migrated().await?, ctx.options());
     let app = App::new(ctx.config.clone(), db.clone(), options.clock, options.rng);
-    let account = demo::load(&app.await.map_err(command_error)?).await.map_err(command_error)?;
+    let account = demo::load(&app.await?).await?;
     db.close();
     Ok(account)
 }

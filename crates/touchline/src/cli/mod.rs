@@ -7,15 +7,16 @@ mod serve;
 mod users;
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+use kit::string_enum::StringEnum;
 use kit::{Clock, Rng};
 use serde::Serialize;
+use serde_json::{Value, json};
 use store::Db;
 
 use crate::config::{self, Config, SETTINGS, Source};
@@ -104,20 +105,44 @@ struct CommandError {
     code: u8,
 }
 
-impl<T: Display> From<T> for CommandError {
-    fn from(line: T) -> Self {
-        Self { lines: vec![line.to_string()], code: 1 }
+macro_rules! single_line_errors {
+    ($($error:ty),+) => {$(
+        impl From<$error> for CommandError {
+            fn from(error: $error) -> Self {
+                Self { lines: vec![error.to_string()], code: 1 }
+            }
+        }
+    )+};
+}
+single_line_errors!(&str, String, std::io::Error, serde_json::Error, clap::Error, store::Error);
+
+/// The lines are the faults of an error if it has any, else its cause, else its detail.
+impl From<Error> for CommandError {
+    fn from(error: Error) -> Self {
+        let lines = if error.faults.is_empty() {
+            vec![error.cause.map_or_else(|| error.detail.english(), |cause| cause.to_string())]
+        } else {
+            error.faults.iter().map(|fault| fault.detail.english()).collect()
+        };
+        Self { lines, code: 1 }
     }
 }
 
-/// Converts an error of the service: its faults if it has any, else its cause, else its detail.
-fn command_error(error: Error) -> CommandError {
-    let lines = if error.faults.is_empty() {
-        vec![error.cause.map_or_else(|| error.detail.english(), |cause| cause.to_string())]
-    } else {
-        error.faults.iter().map(|fault| fault.detail.english()).collect()
-    };
-    CommandError { lines, code: 1 }
+/// One line for each item of a list.
+fn lines<T>(items: &[T], line: impl Fn(&T) -> String) -> String {
+    items.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Parses a value of an enum in the arguments.
+fn parse_enum<W: StringEnum>(text: &str) -> Result<W, String> {
+    W::parse(text).ok_or_else(|| format!("use one of: {}", W::choices()))
+}
+
+/// An object with a secret value as JSON.
+fn with_secret<T: Serialize>(object: &T, field: &str, value: &str) -> serde_json::Result<Value> {
+    let mut json = serde_json::to_value(object)?;
+    json[field] = value.into();
+    Ok(json)
 }
 
 type CommandResult = Result<(), CommandError>;
@@ -200,7 +225,7 @@ pub fn run() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             if json && !error.lines.is_empty() {
-                let object = serde_json::json!({ "error": { "messages": error.lines } });
+                let object = json!({ "error": { "messages": error.lines } });
                 let _ = writeln!(std::io::stdout(), "{object}");
             }
             for line in error.lines {
@@ -261,32 +286,23 @@ async fn dispatch(subcommand: TopCommand, ctx: &CommandContext) -> CommandResult
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut command(), "touchline", &mut script);
             let script = String::from_utf8_lossy(&script);
-            ctx.print(&serde_json::json!({ "completions": script }), || {
-                script.trim_end().to_owned()
-            })
+            ctx.print(&json!({ "completions": script }), || script.trim_end().to_owned())
         }
     }
 }
 
 fn config_command(ctx: &CommandContext, subcommand: &ConfigCommand) -> CommandResult {
     let values: BTreeMap<_, _> = ctx.config.display_values().into_iter().collect();
-    let lines = |pairs: Vec<(&str, String)>| {
-        pairs
-            .iter()
-            .map(|(name, value)| format!("{name} = {value:?}"))
-            .collect::<Vec<_>>()
-            .join("\n")
-    };
     match subcommand {
         ConfigCommand::Template => {
             let template = Config::template();
-            ctx.print(&serde_json::json!({ "template": template }), || {
-                template.trim_end().to_owned()
-            })
+            ctx.print(&json!({ "template": template }), || template.trim_end().to_owned())
         }
-        ConfigCommand::Show => ctx
-            .print(&serde_json::json!({ "config": values }), || lines(ctx.config.display_values())),
-        ConfigCommand::Check => ctx
-            .print(&serde_json::json!({ "valid": true }), || "The settings are valid.".to_owned()),
+        ConfigCommand::Show => ctx.print(&json!({ "config": values }), || {
+            lines(&ctx.config.display_values(), |(name, value)| format!("{name} = {value:?}"))
+        }),
+        ConfigCommand::Check => {
+            ctx.print(&json!({ "valid": true }), || "The settings are valid.".to_owned())
+        }
     }
 }

@@ -1,18 +1,14 @@
 //! `touchline oauth-app`.
 
 use clap::Subcommand;
-use store::Db;
+use kit::secret::Token;
 
 use super::accounts::{ACTOR, parse_account_id};
-use super::{CommandContext, CommandError, CommandResult, command_error};
+use super::{CommandContext, CommandError, CommandResult, lines, parse_enum};
 use crate::accounts::account;
 use crate::oauth::app::{self, App, Kind, NewApp};
 use crate::oauth::secret;
 use crate::prelude::*;
-
-fn parse_kind(text: &str) -> Result<Kind, String> {
-    Kind::parse(text).ok_or_else(|| format!("use one of: {}", Kind::choices()))
-}
 
 fn parse_app_id(text: &str) -> Result<AppId, String> {
     text.parse().map_err(|_| "use the id of an app (app_…)".to_owned())
@@ -27,7 +23,7 @@ pub(super) enum AppCommand {
         #[arg(long)]
         name: String,
         /// The kind of app: native, spa or server
-        #[arg(long, value_parser = parse_kind)]
+        #[arg(long, value_parser = parse_enum::<Kind>)]
         kind: Kind,
         /// A redirect URI of the app. May be given several times
         #[arg(long = "redirect-uri", required = true)]
@@ -67,22 +63,12 @@ impl AppCommand {
             }
             Self::List { account } => list(ctx, account).await,
             Self::Disable { app } => {
-                let db = ctx.open_migrated().await?;
-                let scope = scope_of(&db, app).await?;
-                let disabled = db.write(scope, move |tx| app::disable(tx, app)).await;
-                let app = disabled.map_err(command_error)?;
-                ctx.print(&json!({ "app": app_json(&app)? }), || {
-                    format!("{} is disabled.", app.name)
-                })
+                let app = change(ctx, app, app::disable).await?;
+                print_app(ctx, &app, None, || format!("{} is disabled.", app.name))
             }
             Self::Enable { app } => {
-                let db = ctx.open_migrated().await?;
-                let scope = scope_of(&db, app).await?;
-                let enabled = db.write(scope, move |tx| app::enable(tx, app)).await;
-                let app = enabled.map_err(command_error)?;
-                ctx.print(&json!({ "app": app_json(&app)? }), || {
-                    format!("{} is enabled.", app.name)
-                })
+                let app = change(ctx, app, app::enable).await?;
+                print_app(ctx, &app, None, || format!("{} is enabled.", app.name))
             }
             Self::RotateSecret { app } => rotate(ctx, app).await,
         }
@@ -98,19 +84,15 @@ fn app_json(app: &App) -> Result<Value, CommandError> {
 
 async fn create(ctx: &CommandContext, account: AccountId, new: NewApp) -> CommandResult {
     let db = ctx.open_migrated().await?;
-    let created = db.write(Scope::account(account, ACTOR), move |tx| {
+    let create = move |tx: &Tx<'_>| {
         account::find(tx)?;
         let app = app::create(tx, new)?;
         let confidential = app.kind.is_confidential();
         let secret = confidential.then(|| secret::add(tx, app.id)).transpose()?;
-        Ok((app, secret.map(|(_, value)| value)))
-    });
-    let (app, value) = created.await.map_err(command_error)?;
-    let mut object = app_json(&app)?;
-    if let Some(value) = &value {
-        object["client_secret"] = value.reveal().into();
-    }
-    ctx.print(&json!({ "app": object }), || match &value {
+        Ok::<_, Error>((app, secret.map(|(_, value)| value)))
+    };
+    let (app, value) = db.write(Scope::account(account, ACTOR), create).await?;
+    print_app(ctx, &app, value.as_ref(), || match &value {
         Some(value) => format!(
             "Client ID: {}\nClient secret: {}\nCopy the secret now: it is shown only once.",
             app.id,
@@ -123,40 +105,53 @@ async fn create(ctx: &CommandContext, account: AccountId, new: NewApp) -> Comman
 async fn list(ctx: &CommandContext, account: AccountId) -> CommandResult {
     let db = ctx.open_migrated().await?;
     let scope = Scope::account(account, ACTOR);
-    let apps = db.read(scope, |db| account::find(db).and_then(|_| app::list(db))).await;
-    let apps = apps.map_err(command_error)?;
+    let apps = db.read(scope, |db| account::find(db).and_then(|_| app::list(db))).await?;
     let objects = apps.iter().map(app_json).collect::<Result<Vec<_>, _>>()?;
     ctx.print(&json!({ "apps": objects }), || {
-        let line = |app: &App| {
+        lines(&apps, |app| {
             let state = if app.disabled_at.is_some() { "disabled" } else { "enabled" };
             format!("{}  {:6}  {state:8}  {}", app.id, app.kind.as_str(), app.name)
-        };
-        apps.iter().map(line).collect::<Vec<_>>().join("\n")
+        })
     })
 }
 
 async fn rotate(ctx: &CommandContext, id: AppId) -> CommandResult {
-    let db = ctx.open_migrated().await?;
-    let scope = scope_of(&db, id).await?;
-    let created = db.write(scope, move |tx| {
+    let rotate = |tx: &Tx<'_>, id| {
         let live = secret::list_active(tx, id)?;
         if let Some(oldest) = live.first().filter(|_| live.len() >= secret::MAX_ACTIVE) {
             secret::revoke(tx, id, oldest.id)?;
         }
         let (_, value) = secret::add(tx, id)?;
         Ok((app::find(tx, id)?, value))
-    });
-    let (app, value) = created.await.map_err(command_error)?;
-    let mut object = app_json(&app)?;
-    object["client_secret"] = value.reveal().into();
-    ctx.print(&json!({ "app": object }), || {
+    };
+    let (app, value) = change(ctx, id, rotate).await?;
+    print_app(ctx, &app, Some(&value), || {
         format!("Client secret: {}\nCopy it now: it is shown only once.", value.reveal())
     })
 }
 
-/// The database scope of the app's account.
-async fn scope_of(db: &Db, id: AppId) -> Result<Scope, CommandError> {
+/// Changes an app in a transaction of its account.
+async fn change<T: Send + 'static>(
+    ctx: &CommandContext,
+    id: AppId,
+    work: fn(&Tx<'_>, AppId) -> Result<T>,
+) -> Result<T, CommandError> {
+    let db = ctx.open_migrated().await?;
     let found = db.read(Scope::system("oauth-app"), move |db| app::account_of(db, id)).await;
     let account = found.map_err(|_| CommandError::from("there is no app with this id"))?;
-    Ok(Scope::account(account, ACTOR))
+    Ok(db.write(Scope::account(account, ACTOR), move |tx| work(tx, id)).await?)
+}
+
+/// Prints an app, with its new secret if it has one.
+fn print_app(
+    ctx: &CommandContext,
+    app: &App,
+    secret: Option<&Token>,
+    text: impl FnOnce() -> String,
+) -> CommandResult {
+    let mut object = app_json(app)?;
+    if let Some(secret) = secret {
+        object["client_secret"] = secret.reveal().into();
+    }
+    ctx.print(&json!({ "app": object }), text)
 }

@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use super::{CommandContext, CommandError, CommandResult, command_error};
+use super::{CommandContext, CommandError, CommandResult, with_secret};
 use crate::accounts::api_key::Key;
 use crate::config::Config;
 use crate::dispatch::Dispatcher;
@@ -41,13 +41,10 @@ impl Serve {
         let listener = listen(ctx.config.listen).await?;
         let address = listener.local_addr()?;
         let config = Config { listen: address, ..ctx.config.clone() };
-        let app = App::new(config, db.clone(), options.clock, options.rng)
-            .await
-            .map_err(command_error)?;
+        let app = App::new(config, db.clone(), options.clock, options.rng).await?;
         if self.demo {
-            let (key, value) = demo::key(&db, &ctx.config.data).await.map_err(command_error)?;
-            let password =
-                demo::ensure_users(&db, &ctx.config.data).await.map_err(command_error)?;
+            let (key, value) = demo::key(&db, &ctx.config.data).await?;
+            let password = demo::ensure_users(&db, &ctx.config.data).await?;
             print_demo_credentials(ctx, &key, &value, (app.base_url.as_str(), &password))?;
         } else {
             print_setup_link(ctx, &app).await?;
@@ -75,8 +72,8 @@ async fn run(app: App, listener: TcpListener) -> CommandResult {
         app.spawn(server::serve(listener, app.clone(), router, stopped.clone()));
     }
     app.spawn(jobs::run(app.clone(), stopped.clone()));
-    app.spawn(Dispatcher::new(app.clone()).map_err(CommandError::from)?.run(stopped.clone()));
-    app.spawn(MailWorker::new(app.clone()).map_err(CommandError::from)?.run(stopped.clone()));
+    app.spawn(Dispatcher::new(app.clone())?.run(stopped.clone()));
+    app.spawn(MailWorker::new(app.clone())?.run(stopped.clone()));
     app.spawn(cards::run(app.clone(), stopped.clone()));
     let address = listener.local_addr()?;
     writeln!(std::io::stderr(), "listening on http://{address}")?;
@@ -117,8 +114,7 @@ fn print_demo_credentials(
     value: &ApiKey,
     (url, password): (&str, &str),
 ) -> CommandResult {
-    let mut key_json = serde_json::to_value(key)?;
-    key_json["value"] = value.reveal().into();
+    let key_json = with_secret(key, "value", value.reveal())?;
     let object = json!({
         "url": url,
         "set_up": null,
@@ -141,8 +137,7 @@ fn print_demo_credentials(
 
 /// Prints a link for setting up the first club, if no club has an owner yet.
 async fn print_setup_link(ctx: &CommandContext, app: &App) -> CommandResult {
-    let invited =
-        app.db.write(Scope::system("set-up"), set_up::create_link).await.map_err(command_error)?;
+    let invited = app.db.write(Scope::system("set-up"), set_up::create_link).await?;
     let url = app.base_url.as_str();
     let link = invited.map(|token| format!("{url}/set-up/{}", token.reveal()));
     if ctx.json {

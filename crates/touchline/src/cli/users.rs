@@ -7,16 +7,12 @@ use kit::Rng;
 use kit::password;
 
 use super::accounts::{ACTOR, parse_account_id};
-use super::{CommandContext, CommandError, CommandResult, command_error};
+use super::{CommandContext, CommandError, CommandResult, lines, parse_enum};
 use crate::accounts::account;
 use crate::accounts::user::{self, NewUser, Role};
 use crate::passwords;
 use crate::prelude::*;
 use crate::signin::{authentication, set_up};
-
-fn parse_role(text: &str) -> Result<Role, String> {
-    Role::parse(text).ok_or_else(|| format!("use one of: {}", Role::choices()))
-}
 
 #[derive(Debug, Subcommand)]
 pub(super) enum UserCommand {
@@ -29,7 +25,7 @@ pub(super) enum UserCommand {
         #[arg(long)]
         name: String,
         /// The role: owner, admin or member
-        #[arg(long, value_parser = parse_role)]
+        #[arg(long, value_parser = parse_enum::<Role>)]
         role: Role,
         /// Read the password from standard input, so that it does not appear in the shell history
         #[arg(long)]
@@ -55,7 +51,7 @@ pub(super) enum UserCommand {
         #[arg(long)]
         email: String,
         /// The role: owner, admin or member
-        #[arg(long, value_parser = parse_role)]
+        #[arg(long, value_parser = parse_enum::<Role>)]
         role: Role,
     },
 }
@@ -71,21 +67,13 @@ impl UserCommand {
             Self::List { account } => {
                 let db = ctx.open_migrated().await?;
                 let scope = Scope::account(account, ACTOR);
-                let users = db
-                    .read(scope, |db| account::find(db).and_then(|_| user::list(db)))
-                    .await
-                    .map_err(command_error)?;
+                let list = |db: &Reader<'_>| account::find(db).and_then(|_| user::list(db));
+                let users = db.read(scope, list).await?;
                 ctx.print(&json!({ "users": users }), || {
-                    let line = |user: &user::UserSummary| {
-                        format!(
-                            "{}  {:6}  {}  {}",
-                            user.id,
-                            user.role.as_str(),
-                            user.email,
-                            user.name
-                        )
-                    };
-                    users.iter().map(line).collect::<Vec<_>>().join("\n")
+                    lines(&users, |user| {
+                        let role = user.role.as_str();
+                        format!("{}  {role:6}  {}  {}", user.id, user.email, user.name)
+                    })
                 })
             }
             Self::Reset { email, remove_second_step } => {
@@ -98,13 +86,8 @@ impl UserCommand {
 
 async fn create(ctx: &CommandContext, account: AccountId, new: NewUser) -> CommandResult {
     let db = ctx.open_migrated().await?;
-    let (user, role) = db
-        .write(Scope::account(account, ACTOR), move |tx| {
-            account::find(tx)?;
-            user::create(tx, new)
-        })
-        .await
-        .map_err(command_error)?;
+    let create = move |tx: &Tx<'_>| account::find(tx).and_then(|_| user::create(tx, new));
+    let (user, role) = db.write(Scope::account(account, ACTOR), create).await?;
     let mut user_json = serde_json::to_value(&user)?;
     user_json["role"] = role.as_str().into();
     user_json["account_id"] = account.to_string().into();
@@ -116,12 +99,10 @@ async fn create(ctx: &CommandContext, account: AccountId, new: NewUser) -> Comma
 /// Prints a new link for setting up the first club. Earlier links stop working.
 pub(super) async fn set_up_link(ctx: &CommandContext) -> CommandResult {
     let db = ctx.open_migrated().await?;
-    let token =
-        db.write(Scope::system("set-up"), set_up::create_link).await.map_err(command_error)?;
-    let Some(token) = token else {
+    let Some(token) = db.write(Scope::system("set-up"), set_up::create_link).await? else {
         let line =
             "a club already has an owner; if they cannot sign in, use `touchline user reset`";
-        return Err(CommandError::from(line));
+        return Err(line.into());
     };
     let path = format!("/set-up/{}", token.reveal());
     let link = format!("{}{path}", ctx.config.effective_base_url().as_str());
@@ -152,8 +133,8 @@ async fn reset(ctx: &CommandContext, email: String, remove_second_step: bool) ->
     };
     let created = db.write(Scope::system("reset"), move |tx| make(tx, &email)).await;
     let (user, token) = created.map_err(|error| match error.code {
-        Code::NotFound => CommandError::from("there is no user with this email address"),
-        _ => command_error(error),
+        Code::NotFound => "there is no user with this email address".into(),
+        _ => CommandError::from(error),
     })?;
     let path = format!("/reset/{}", token.reveal());
     let link = format!("{}{path}", ctx.config.effective_base_url().as_str());
@@ -175,13 +156,13 @@ async fn promote(
     let db = ctx.open_migrated().await?;
     let unknown = || CommandError::from("there is no user with this email address in the account");
     let found = db.read(Scope::system("promote"), move |db| user::find_by_email(db, &email)).await;
-    let user = found.map_err(command_error)?.ok_or_else(unknown)?;
+    let user = found?.ok_or_else(unknown)?;
     let id: UserId = user.id;
     let scope = Scope::account(account, ACTOR);
     let changed = db.write(scope, move |tx| user::set_role(tx, id, role)).await;
     let role = changed.map_err(|error| match error.code {
         Code::NotFound => unknown(),
-        _ => command_error(error),
+        _ => error.into(),
     })?;
     let user_json = json!({ "id": id, "email": user.email, "name": user.name, "role": role, "account_id": account });
     ctx.print(&json!({ "user": user_json }), || format!("{} is now {role}.", user.email))

@@ -4,6 +4,7 @@
 pub mod pages;
 mod sign_ins;
 
+use std::io::Write;
 use std::path::Path;
 
 use kit::secret::ApiKey;
@@ -13,6 +14,7 @@ pub use self::sign_ins::{SIGN_INS, ensure_users};
 use crate::MODULES;
 use crate::accounts::account::{self, Account, NewAccount};
 use crate::accounts::api_key::{self, Key, NewKey};
+use crate::backup::private_file;
 use crate::demo_club::DemoClub;
 use crate::prelude::*;
 use crate::tier::Tier;
@@ -40,21 +42,17 @@ pub async fn load(app: &App) -> Result<Account> {
 }
 
 fn build(tx: &Tx<'_>, club: &mut DemoClub) -> Result<Account> {
-    let account = account::create(
-        tx,
-        &NewAccount {
-            id: ACCOUNT,
-            name: "Harbour Athletic (demo)".to_owned(),
-            tier: Tier::Club,
-            timezone: "Europe/Lisbon"
-                .parse()
-                .map_err(|_| Error::internal("The time zone Europe/Lisbon is missing."))?,
-            sport: Some("football".to_owned()),
-            demo: true,
-        },
-    )?;
-    let parts = MODULES.iter().filter_map(|module| module.demo);
-    for create in parts {
+    let missing = |_| Error::internal("The time zone Europe/Lisbon is missing.");
+    let new = NewAccount {
+        id: ACCOUNT,
+        name: "Harbour Athletic (demo)".to_owned(),
+        tier: Tier::Club,
+        timezone: "Europe/Lisbon".parse().map_err(missing)?,
+        sport: Some("football".to_owned()),
+        demo: true,
+    };
+    let account = account::create(tx, &new)?;
+    for create in MODULES.iter().filter_map(|module| module.demo) {
         create(tx, club)?;
     }
     Ok(account)
@@ -80,29 +78,23 @@ pub async fn key(db: &Db, data: &Path) -> Result<(Key, ApiKey)> {
     };
     let (key, value) =
         db.write(Scope::account(ACCOUNT, ACTOR), move |tx| api_key::create(tx, new)).await?;
-    write_private(&file, value.reveal())
-        .map_err(|error| Error::internal(format!("{}: {error}", file.display())))?;
+    write_private(&file, value.reveal())?;
     Ok((key, value))
 }
 
 async fn find_key(db: &Db, value: &ApiKey) -> Result<Option<Key>> {
     let value = value.clone();
-    db.read(Scope::account(ACCOUNT, ACTOR), move |db| match api_key::authenticate(db, &value)? {
-        Some(credential) if credential.account_id == ACCOUNT => {
-            api_key::find(db, credential.id).map(Some)
-        }
-        _ => Ok(None),
-    })
-    .await
+    let find = move |db: &Reader<'_>| {
+        let key = api_key::authenticate(db, &value)?.filter(|key| key.account_id == ACCOUNT);
+        key.map(|key| api_key::find(db, key.id)).transpose()
+    };
+    db.read(Scope::account(ACCOUNT, ACTOR), find).await
 }
 
 /// Writes a file that only its owner can read.
-fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
-    use std::io::Write;
-    use std::os::unix::fs::OpenOptionsExt;
-    let mut options = std::fs::OpenOptions::new();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    writeln!(file, "{text}")
+fn write_private(path: &Path, text: &str) -> Result<()> {
+    let written = private_file(path).and_then(|mut file| writeln!(file, "{text}"));
+    written.map_err(|error| Error::internal(format!("{}: {error}", path.display())))
 }
 
 /// Removes the demo club and everything in it.

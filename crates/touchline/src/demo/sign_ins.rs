@@ -50,8 +50,7 @@ pub async fn ensure_users(db: &Db, data: &Path) -> Result<String> {
     let new = kit::secret::hex(&rng.bytes::<8>());
     let hash = password::hash(&new, &rng);
     db.write(Scope::account(ACCOUNT, ACTOR), move |tx| save_users(tx, &hash)).await?;
-    write_private(&file, &new)
-        .map_err(|error| Error::internal(format!("{}: {error}", file.display())))?;
+    write_private(&file, &new)?;
     Ok(new)
 }
 

@@ -47,18 +47,11 @@ async fn erase(
     id: PersonId,
     body: Body<NoBody>,
 ) -> Result<Response> {
-    caller.require_all_teams()?;
-    let app = caller.app().clone();
-    let answer = caller
-        .change(body, move |tx, NoBody, expected| {
-            expected.check(person::find(tx, id))?;
-            let (profile, ids) = erasure::erase(tx, id)?;
-            redact_stored_responses(tx, &ids)?;
-            Ok(profile)
-        })
-        .await?;
-    truncate_wal(&app);
-    Ok(answer)
+    let work = move |tx: &Tx<'_>, expected: &IfMatch| {
+        expected.check(person::find(tx, id))?;
+        erasure::erase(tx, id)
+    };
+    erase_with(caller, body, work).await
 }
 
 /// Erase the buyer of an order
@@ -74,30 +67,32 @@ async fn erase_buyer(
     id: OrderId,
     body: Body<NoBody>,
 ) -> Result<Response> {
+    let access = caller.team_access();
+    let work =
+        move |tx: &Tx<'_>, expected: &IfMatch| erasure::erase_buyer(tx, &access, id, expected);
+    erase_with(caller, body, work).await
+}
+
+/// Erases data. `work` returns the erased object, and the ids of all objects whose stored data must be redacted.
+async fn erase_with<T: Serialize + Versioned + Send + 'static>(
+    caller: Caller<PrivacyManage>,
+    body: Body<NoBody>,
+    work: impl FnOnce(&Tx<'_>, &IfMatch) -> Result<(T, Vec<String>)> + Send + 'static,
+) -> Result<Response> {
     caller.require_all_teams()?;
-    let (app, access) = (caller.app().clone(), caller.team_access());
-    let answer = caller
-        .change(body, move |tx, NoBody, expected| {
-            let (order, ids) = erasure::erase_buyer(tx, &access, id, expected)?;
-            redact_stored_responses(tx, &ids)?;
-            Ok(order)
-        })
-        .await?;
-    truncate_wal(&app);
-    Ok(answer)
-}
-
-/// Redacts stored idempotent responses, so that repeating a request does not return erased data.
-fn redact_stored_responses(tx: &Tx<'_>, ids: &[String]) -> Result<()> {
-    for id in ids {
-        idempotency::rewrite_mentions(tx, id, |text| redaction::redact_json(text, ids))?;
-    }
-    Ok(())
-}
-
-/// Removes remains of the erased data from the database file. Runs in the background, since the erasure is already
-/// committed.
-fn truncate_wal(app: &App) {
+    let app = caller.app().clone();
+    let change = move |tx: &Tx<'_>, NoBody, expected: &IfMatch| {
+        let (object, ids) = work(tx, expected)?;
+        // Repeating an earlier request must not return erased data.
+        for id in &ids {
+            idempotency::rewrite_mentions(tx, id, |text| redaction::redact_json(text, &ids))?;
+        }
+        Ok(object)
+    };
+    let answer = caller.change(body, change).await?;
+    // Removes remains of the erased data from the database file. Runs in the background, since the erasure is already
+    // committed.
     let db = app.db.clone();
     app.spawn(async move { db.truncate_wal().await });
+    Ok(answer)
 }

@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, VARY};
-use http::{HeaderMap, HeaderValue, Uri};
+use http::{HeaderMap, Uri};
 use sha2::{Digest, Sha256};
 
 use super::path::PathParams;
@@ -94,16 +94,12 @@ async fn serve(
 
 /// Whether the client accepts gzip.
 pub fn accepts_gzip(headers: &HeaderMap) -> bool {
-    let accepted = headers.get_all(ACCEPT_ENCODING).iter().filter_map(as_text);
+    let accepted = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
     accepted.flat_map(|line| line.split(',')).any(|coding| {
         let mut parts = coding.split(';').map(str::trim);
         let gzip = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
         gzip && !parts.any(|weight| weight.trim_end_matches(['0', '.']) == "q=")
     })
-}
-
-fn as_text(value: &HeaderValue) -> Option<&str> {
-    value.to_str().ok()
 }
 
 /// Compresses bytes with gzip as well as possible, for content that is compressed once.
@@ -124,6 +120,8 @@ fn gzip_with(level: flate2::Compression, plain: &[u8]) -> Bytes {
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderValue;
+
     use super::*;
 
     #[test]

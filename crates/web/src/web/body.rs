@@ -1,7 +1,5 @@
 //! The JSON body of a request, limited in size and time.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::extract::{FromRequest, Request};
@@ -13,6 +11,7 @@ use http_body_util::BodyExt;
 use super::context::Context;
 use super::fields::{Fields, FromBody};
 use super::json;
+use super::open_counts::OpenCounts;
 use crate::prelude::*;
 use crate::web::app::App;
 
@@ -107,13 +106,13 @@ pub async fn read(request: Request, app: &App, max_bytes: usize) -> Result<Bytes
     let account = request.extensions().get::<Context>().and_then(Context::account);
     let mut body = http_body_util::Limited::new(request.into_body(), max_bytes);
     let mut collected = Vec::new();
-    let mut slow: Option<UploadGuard> = None;
+    let mut slow = None;
     loop {
         let timeout = if slow.is_some() { PROGRESS_TIMEOUT } else { SLOW_AFTER };
         let frame = match tokio::time::timeout(timeout, body.frame()).await {
             Ok(frame) => frame,
             Err(_) if slow.is_none() => {
-                slow = Some(app.slow_uploads.clone().acquire(account)?);
+                slow = Some(app.slow_uploads.open(account, check_slow_uploads)?);
                 continue;
             }
             Err(_) => {
@@ -141,40 +140,16 @@ pub async fn read(request: Request, app: &App, max_bytes: usize) -> Result<Bytes
     }
 }
 
-/// Limits concurrent slow uploads per account.
-#[derive(Debug, Default)]
-pub struct UploadLimiter(Mutex<HashMap<Option<AccountId>, usize>>);
+/// The slow uploads of each account.
+pub type UploadLimiter = OpenCounts<Option<AccountId>>;
 
-/// A running slow upload. Dropping it makes room for another.
-struct UploadGuard {
-    limiter: Arc<UploadLimiter>,
-    account: Option<AccountId>,
-}
-
-impl UploadLimiter {
-    fn acquire(self: Arc<Self>, account: Option<AccountId>) -> Result<UploadGuard> {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = counts.entry(account).or_default();
-        if *count >= SLOW_UPLOADS {
-            let detail = format!(
-                "Your account already has {SLOW_UPLOADS} slow uploads in progress. Try again when one has ended."
-            );
-            return Err(Error::new(Code::TooManyConcurrent, detail).retry_after(1));
-        }
-        *count += 1;
-        drop(counts);
-        Ok(UploadGuard { limiter: self, account })
+/// Fails if an account has too many slow uploads.
+fn check_slow_uploads(of_account: usize, _: usize) -> Result<()> {
+    if of_account < SLOW_UPLOADS {
+        return Ok(());
     }
-}
-
-impl Drop for UploadGuard {
-    fn drop(&mut self) {
-        let mut counts = self.limiter.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = counts.get_mut(&self.account) {
-            *count -= 1;
-            if *count == 0 {
-                counts.remove(&self.account);
-            }
-        }
-    }
+    let detail = format!(
+        "Your account already has {SLOW_UPLOADS} slow uploads in progress. Try again when one has ended."
+    );
+    Err(Error::new(Code::TooManyConcurrent, detail).retry_after(1))
 }

@@ -100,22 +100,7 @@ impl Connection {
         let peeked = self.stream.poll_peek(cx, &mut ReadBuf::new(&mut byte));
         matches!(peeked, Poll::Ready(Ok(0) | Err(_)))
     }
-}
 
-impl AsyncRead for Connection {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buf.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
-        self.heads.scan(&buf.filled()[before..]);
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl Connection {
     /// Records whether the outgoing bytes begin an error response.
     fn inspect_response(&mut self, bytes: &[u8]) {
         if let Some(status) = bytes.strip_prefix(b"HTTP/1.1 ") {
@@ -132,9 +117,7 @@ impl Connection {
         }
         Poll::Ready(Ok(()))
     }
-}
 
-impl Connection {
     /// Reads and discards what the client still sends, until it ends or the time is up. Closing with unread bytes
     /// resets the connection, and the client may lose the response.
     fn drain_request(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -148,6 +131,19 @@ impl Connection {
             }
         }
         Poll::Ready(())
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        self.heads.scan(&buf.filled()[before..]);
+        Poll::Ready(Ok(()))
     }
 }
 

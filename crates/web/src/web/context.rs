@@ -3,8 +3,11 @@
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
+use http::request::Parts;
+
 use super::limits::Allowance;
 use super::public_url::RequestHost;
+use crate::error::{Error, Result};
 use crate::ids::{AccountId, RequestId};
 
 /// The context of a request, shared by [`super::edge`] and the handler. Cheap to clone.
@@ -27,6 +30,13 @@ impl Context {
     pub fn new(id: RequestId, address: IpAddr, host: Option<RequestHost>) -> Self {
         let (account, allowance) = (OnceLock::new(), OnceLock::new());
         Self(Arc::new(ContextInner { id: id.to_string(), address, host, account, allowance }))
+    }
+
+    /// The context that [`super::edge`] added to a request.
+    pub fn of(parts: &Parts) -> Result<Self> {
+        parts.extensions.get::<Self>().cloned().ok_or_else(|| {
+            Error::internal("the request has no context: it did not pass through web::edge")
+        })
     }
 
     /// The request id as it is sent to the client.

@@ -315,12 +315,10 @@ fn add_common_headers(
         add_rate_limit_headers(headers, allowance, app.clock.now().seconds());
     }
     if cross_origin {
-        let any_origin = HeaderValue::from_static("*");
+        let (any_origin, exposed) =
+            (HeaderValue::from_static("*"), HeaderValue::from_static(EXPOSED_HEADERS));
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, any_origin);
-        headers.insert(
-            header::ACCESS_CONTROL_EXPOSE_HEADERS,
-            HeaderValue::from_static(EXPOSED_HEADERS),
-        );
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
     }
 }
 

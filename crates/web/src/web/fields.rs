@@ -113,13 +113,10 @@ impl Fields {
 
     /// A required field. `None` only if a fault was reported.
     pub fn required<T>(&mut self, name: &str, read: Change<T>) -> Option<T> {
-        match read {
-            Change::Set(value) => return Some(value),
-            Change::Clear => self.fault(name, "required", "This field must not be null."),
-            Change::Keep if self.is_faulty(name) => {}
-            Change::Keep => self.fault(name, "required", "This field is required."),
+        if matches!(read, Change::Keep) && !self.is_faulty(name) {
+            self.fault(name, "required", "This field is required.");
         }
-        None
+        self.non_null(name, read)
     }
 
     /// A field that may be omitted but not null.
@@ -141,11 +138,7 @@ impl Fields {
     /// A nested object.
     pub fn object<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> Change<T> {
         let object = self.take(name, "an object", |value| value.as_object().cloned());
-        match object {
-            Change::Set(members) => Change::Set(self.read_nested(name, members, read)),
-            Change::Clear => Change::Clear,
-            Change::Keep => Change::Keep,
-        }
+        and_then(object, |members| Change::Set(self.read_nested(name, members, read)))
     }
 
     /// A list of at most `max` objects.
@@ -155,20 +148,13 @@ impl Fields {
         max: usize,
         mut read: impl FnMut(&mut Self) -> T,
     ) -> Change<Vec<T>> {
-        let items = self.items(name, max);
-        let Change::Set(items) = items else {
-            return if items == Change::Clear { Change::Clear } else { Change::Keep };
-        };
-        let mut values = Vec::with_capacity(items.len());
-        for (position, item) in items.into_iter().enumerate() {
-            let place = format!("{name}/{position}");
+        self.items_of(name, max, |fields, place, item, _| {
             if let Value::Object(members) = item {
-                values.push(self.read_nested(&place, members, &mut read));
-            } else {
-                self.fault(&place, "wrong_type", "This must be an object.");
+                return Some(fields.read_nested(place, members.clone(), &mut read));
             }
-        }
-        Change::Set(values)
+            fields.fault(place, "wrong_type", "This must be an object.");
+            None
+        })
     }
 
     /// A list of at most `max_items` single lines of text.
@@ -203,31 +189,20 @@ impl Fields {
         max_items: usize,
         mut read: impl FnMut(&mut Self, &str, &Value, &[T]) -> Option<T>,
     ) -> Change<Vec<T>> {
-        let items = self.items(name, max_items);
-        let Change::Set(items) = items else {
-            return if items == Change::Clear { Change::Clear } else { Change::Keep };
-        };
-        let mut values = Vec::with_capacity(items.len());
-        for (position, item) in items.iter().enumerate() {
-            let value = read(self, &format!("{name}/{position}"), item, &values);
-            values.extend(value);
-        }
-        Change::Set(values)
-    }
-
-    fn items(&mut self, name: &str, max_items: usize) -> Change<Vec<Value>> {
         let items = self.take(name, "an array", |value| value.as_array().cloned());
-        match items {
-            Change::Set(items) if items.len() > max_items => {
-                self.fault(
-                    name,
-                    "too_many",
-                    message!("Send at most {max_items} items.", max_items),
-                );
-                Change::Keep
+        and_then(items, |items| {
+            if items.len() > max_items {
+                let detail = message!("Send at most {max_items} items.", max_items);
+                self.fault(name, "too_many", detail);
+                return Change::Keep;
             }
-            items => items,
-        }
+            let mut values = Vec::with_capacity(items.len());
+            for (position, item) in items.iter().enumerate() {
+                let value = read(self, &format!("{name}/{position}"), item, &values);
+                values.extend(value);
+            }
+            Change::Set(values)
+        })
     }
 
     /// Reads a nested object and reports its faults with their full pointers.
@@ -261,8 +236,7 @@ impl Fields {
         read: impl FnOnce(&str) -> std::result::Result<String, TextFault>,
     ) -> Change<String> {
         let text = self.take(name, "a string", |value| value.as_str().map(str::to_owned));
-        let Change::Set(text) = text else { return text };
-        self.check_text(name, read(&text)).map_or(Change::Keep, Change::Set)
+        and_then(text, |text| self.check_text(name, read(&text)).map_or(Change::Keep, Change::Set))
     }
 
     pub(super) fn text_as<T>(
@@ -272,17 +246,14 @@ impl Fields {
         detail: impl Into<Message>,
         read: impl FnOnce(&str) -> Option<T>,
     ) -> Change<T> {
-        match self.take(name, "a string", |value| value.as_str().map(str::to_owned)) {
-            Change::Keep => Change::Keep,
-            Change::Clear => Change::Clear,
-            Change::Set(text) => read(text.trim()).map_or_else(
-                || {
-                    self.fault(name, code, detail);
-                    Change::Keep
-                },
-                Change::Set,
-            ),
-        }
+        let text = self.take(name, "a string", |value| value.as_str().map(str::to_owned));
+        and_then(text, |text| {
+            let value = read(text.trim());
+            if value.is_none() {
+                self.fault(name, code, detail);
+            }
+            value.map_or(Change::Keep, Change::Set)
+        })
     }
 
     /// Takes a field and reads it. A value of another type is a fault.
@@ -295,17 +266,14 @@ impl Fields {
         match self.remaining.remove(name) {
             None => Change::Keep,
             Some(Value::Null) => Change::Clear,
-            Some(value) => read(&value).map_or_else(
-                || {
-                    self.fault(
-                        name,
-                        "wrong_type",
-                        message!("This field must be {wanted}.", wanted),
-                    );
-                    Change::Keep
-                },
-                Change::Set,
-            ),
+            Some(value) => {
+                let value = read(&value);
+                if value.is_none() {
+                    let detail = message!("This field must be {wanted}.", wanted);
+                    self.fault(name, "wrong_type", detail);
+                }
+                value.map_or(Change::Keep, Change::Set)
+            }
         }
     }
 
@@ -326,6 +294,15 @@ impl Fields {
         };
         self.fault(place, code, detail);
         None
+    }
+}
+
+/// Continues with the value of a field that was sent with one.
+pub(super) fn and_then<T, U>(change: Change<T>, next: impl FnOnce(T) -> Change<U>) -> Change<U> {
+    match change {
+        Change::Keep => Change::Keep,
+        Change::Clear => Change::Clear,
+        Change::Set(value) => next(value),
     }
 }
 

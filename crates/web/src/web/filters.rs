@@ -85,12 +85,6 @@ pub fn appointment(moment: &Timestamp, _: &dyn Values, zone: &Zone) -> Result<Ti
     Ok(Time::appointment(*moment, zone))
 }
 
-/// A day on which somebody must be somewhere: `Sat, 14 Nov 2026`.
-#[filter_fn]
-pub fn appointment_day(day: &Day, _: &dyn Values) -> Result<String> {
-    Ok(format::day_with_weekday(Locale::current_or_english(), *day))
-}
-
 /// See [`Time::in_browser_zone`].
 #[filter_fn]
 pub fn in_browser_zone(moment: &Timestamp, _: &dyn Values) -> Result<Time> {
@@ -119,19 +113,6 @@ pub fn money(money: &Money, _: &dyn Values) -> Result<String> {
 #[filter_fn]
 pub fn number(count: impl Display, _: &dyn Values) -> Result<String> {
     Ok(format_number(&count))
-}
-
-/// A number with its noun: `1 member`, `1,204 members`. Only for English texts: translated texts use `tn!`.
-#[filter_fn]
-pub fn counted(count: impl Display, _: &dyn Values, one: &str, many: &str) -> Result<String> {
-    Ok(counted_text(count, one, many))
-}
-
-/// A number with its noun, outside of templates.
-pub fn counted_text(count: impl Display, one: &str, many: &str) -> String {
-    let count = count.to_string();
-    let noun = if count == "1" { one } else { many };
-    format!("{} {noun}", format_number(&count))
 }
 
 fn format_number(number: &impl Display) -> String {

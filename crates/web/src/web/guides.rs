@@ -14,7 +14,6 @@ pub struct Guide {
     pub name: &'static str,
     /// Its title in the menu and in the browser.
     pub title: &'static str,
-    text: &'static str,
     page: LazyLock<String>,
 }
 
@@ -24,8 +23,9 @@ macro_rules! guides {
         pub static GUIDES: [Guide; [$($name),+].len()] = [$(Guide {
             name: $name,
             title: $title,
-            text: include_str!(concat!("../../../../docs/", $name, ".md")),
-            page: LazyLock::new(|| page($name)),
+            page: LazyLock::new(|| {
+                page($title, include_str!(concat!("../../../../docs/", $name, ".md")))
+            }),
         }),+];
     };
 }
@@ -59,18 +59,16 @@ fn menu() -> String {
     links
 }
 
-fn page(name: &str) -> String {
-    let Some(guide) = GUIDES.iter().find(|guide| guide.name == name) else { return String::new() };
+fn page(title: &str, text: &str) -> String {
     include_str!("../../assets/written.html")
-        .replace("{title}", guide.title)
+        .replace("{title}", title)
         .replace("{menu}", &menu())
-        .replace("{body}", &body(guide.text))
+        .replace("{body}", &body(text))
 }
 
 fn body(text: &str) -> String {
     let events: Vec<_> = Parser::new_ext(text, Options::ENABLE_TABLES).collect();
-    let slugs = slugs(&events);
-    let mut slugs = slugs.into_iter();
+    let mut slugs = slugs(&events).into_iter();
     let events = events.into_iter().map(|event| match event {
         Event::Start(Tag::Heading { level, classes, attrs, .. }) => {
             let id = slugs.next().map(CowStr::from);

@@ -62,14 +62,14 @@ async fn metrics_with_token(State(app): State<App>, headers: HeaderMap) -> Resul
         Some(sent) if kit::secret::constant_time_eq(sent, token.reveal().as_bytes()) => {
             Ok(metrics_response(&app))
         }
-        Some(_) => Err(Error::new(
-            Code::InvalidCredentials,
-            "The metrics token is not valid. Send the configured `metrics_token`.",
-        )),
-        None => Err(Error::new(
-            Code::MissingCredentials,
-            "Send the metrics token as `Authorization: Bearer`.",
-        )),
+        Some(_) => {
+            let detail = "The metrics token is not valid. Send the configured `metrics_token`.";
+            Err(Error::new(Code::InvalidCredentials, detail))
+        }
+        None => {
+            let detail = "Send the metrics token as `Authorization: Bearer`.";
+            Err(Error::new(Code::MissingCredentials, detail))
+        }
     }
 }
 

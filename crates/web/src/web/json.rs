@@ -70,10 +70,6 @@ impl<'de> Visitor<'de> for StrictVisitor {
         Ok(Value::String(text.to_owned()))
     }
 
-    fn visit_string<E>(self, text: String) -> std::result::Result<Value, E> {
-        Ok(Value::String(text))
-    }
-
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Value, A::Error> {
         let mut list = Vec::new();
         while let Some(UniqueKeysValue(item)) = items.next_element()? {

@@ -197,7 +197,9 @@ impl Limits {
         if taken || empty {
             return Ok(taken);
         }
-        let leased = lease(db, account, quota, seen).await?;
+        // Outside of the account's queue, so that a request does not wait for a long write.
+        let scope = Scope::account(account, "system").in_own_lane("quota");
+        let leased = db.write(scope, move |tx| lease(tx, quota, &seen)).await?;
         Ok(self.with(account, |bucket, now| {
             bucket.leased += leased.granted;
             bucket.full_at = now + leased.full_in;
@@ -232,13 +234,8 @@ struct Lease {
     written: Timestamp,
 }
 
-async fn lease(db: &Db, account: AccountId, quota: u32, seen: SharedBucket) -> Result<Lease> {
-    // Outside of the account's queue, so that a request does not wait for a long write.
-    let scope = Scope::account(account, "system").in_own_lane("quota");
-    db.write(scope, move |tx| lease_in_tx(tx, quota, &seen)).await
-}
-
-fn lease_in_tx(tx: &Tx<'_>, quota: u32, seen: &SharedBucket) -> Result<Lease> {
+/// Leases requests from the shared bucket.
+fn lease(tx: &Tx<'_>, quota: u32, seen: &SharedBucket) -> Result<Lease> {
     let now = tx.now();
     let cost = micros(Bucket::cost(quota));
     let window = micros(Bucket::window(quota));

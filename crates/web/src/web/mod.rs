@@ -29,6 +29,7 @@ pub mod row_page;
 pub mod limits;
 pub mod list;
 pub mod metrics;
+mod open_counts;
 pub mod module;
 pub mod form_dedup;
 pub mod page;

@@ -23,34 +23,49 @@ pub const SIGN_OUT: &str = "/sign-out";
 /// The page where a user with several clubs chooses one.
 pub const SWITCH_ACCOUNT: &str = "/accounts";
 
-/// The menu entries of the admin area and of the user's own account.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Section {
+macro_rules! sections {
+    ($($(#[$doc:meta])* $section:ident = $label:expr, $href:literal, $icon:literal;)+) => {
+        /// The menu entries of the admin area and of the user's own account.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Section { $($(#[$doc])* $section),+ }
+
+        impl Section {
+            /// Label, path and icon of the entry.
+            fn entry(self) -> (&'static str, &'static str, &'static str) {
+                match self {
+                    $(Self::$section => ($label, $href, $icon),)+
+                }
+            }
+        }
+    };
+}
+
+sections! {
     /// A page that is not in a menu.
-    None,
-    Overview,
-    Teams,
-    Members,
-    Store,
-    Orders,
-    Dues,
-    AuditLog,
-    ApiKeys,
-    OauthApps,
-    Webhooks,
-    Usage,
-    Health,
-    Settings,
-    MyStore,
-    MyOrders,
-    Profile,
-    Password,
-    TwoStep,
-    Passkeys,
-    Sessions,
-    ConnectedApps,
-    Joining,
-    MyDues,
+    None = mark!("Menu"), "/", "menu";
+    Overview = mark!("Overview"), "/admin", "layout-dashboard";
+    Teams = mark!("Teams"), "/admin/teams", "shirt";
+    Members = mark!("Members"), "/admin/members", "users";
+    Store = mark!("Store"), "/admin/store", "shopping-bag";
+    Orders = mark!("Orders"), "/admin/orders", "receipt";
+    Dues = mark!("Dues"), "/admin/dues", "banknote";
+    AuditLog = mark!("Audit log"), "/admin/audit", "scroll-text";
+    ApiKeys = mark!("API keys"), "/admin/keys", "key-round";
+    OauthApps = mark!("OAuth apps"), "/admin/apps", "app-window";
+    Webhooks = mark!("Webhooks"), "/admin/webhooks", "webhook";
+    Usage = mark!("Usage"), "/admin/usage", "chart-column";
+    Health = mark!("Health"), "/admin/health", "heart-pulse";
+    Settings = mark!("Settings"), "/admin/settings", "settings";
+    MyStore = mark!("Store"), "/store", "shopping-bag";
+    MyOrders = mark!("My orders"), "/store/orders", "receipt";
+    Profile = mark!("Profile"), "/account", "user";
+    Password = mark!("Password"), "/account/password", "lock";
+    TwoStep = mark!("Two-step sign-in"), "/account/two-step", "shield-check";
+    Passkeys = mark!("Passkeys"), "/account/passkeys", "fingerprint";
+    Sessions = mark!("Signed-in browsers"), "/account/sessions", "monitor-smartphone";
+    ConnectedApps = mark!("Connected apps"), "/account/apps", "plug";
+    Joining = mark!("Invitations and requests"), "/account/claims", "users";
+    MyDues = mark!("Dues"), "/dues", "banknote";
 }
 
 /// A menu: groups of entries with their headings. The heading of the first group is empty.
@@ -90,38 +105,6 @@ pub const ACCOUNT: Menu = &[
 pub const ACCOUNT_WITHOUT_CLUB: Menu = &[ACCOUNT[0]];
 
 impl Section {
-    /// Label, path and icon of the entry.
-    fn entry(self) -> (&'static str, &'static str, &'static str) {
-        match self {
-            Self::None => (mark!("Menu"), "/", "menu"),
-            Self::Overview => (mark!("Overview"), "/admin", "layout-dashboard"),
-            Self::Teams => (mark!("Teams"), "/admin/teams", "shirt"),
-            Self::Members => (mark!("Members"), "/admin/members", "users"),
-            Self::Store => (mark!("Store"), "/admin/store", "shopping-bag"),
-            Self::Orders => (mark!("Orders"), "/admin/orders", "receipt"),
-            Self::MyStore => (mark!("Store"), "/store", "shopping-bag"),
-            Self::MyOrders => (mark!("My orders"), "/store/orders", "receipt"),
-            Self::Dues => (mark!("Dues"), "/admin/dues", "banknote"),
-            Self::AuditLog => (mark!("Audit log"), "/admin/audit", "scroll-text"),
-            Self::ApiKeys => (mark!("API keys"), "/admin/keys", "key-round"),
-            Self::OauthApps => (mark!("OAuth apps"), "/admin/apps", "app-window"),
-            Self::Webhooks => (mark!("Webhooks"), "/admin/webhooks", "webhook"),
-            Self::Usage => (mark!("Usage"), "/admin/usage", "chart-column"),
-            Self::Health => (mark!("Health"), "/admin/health", "heart-pulse"),
-            Self::Settings => (mark!("Settings"), "/admin/settings", "settings"),
-            Self::Profile => (mark!("Profile"), "/account", "user"),
-            Self::Password => (mark!("Password"), "/account/password", "lock"),
-            Self::TwoStep => (mark!("Two-step sign-in"), "/account/two-step", "shield-check"),
-            Self::Passkeys => (mark!("Passkeys"), "/account/passkeys", "fingerprint"),
-            Self::Sessions => {
-                (mark!("Signed-in browsers"), "/account/sessions", "monitor-smartphone")
-            }
-            Self::ConnectedApps => (mark!("Connected apps"), "/account/apps", "plug"),
-            Self::Joining => (mark!("Invitations and requests"), "/account/claims", "users"),
-            Self::MyDues => (mark!("Dues"), "/dues", "banknote"),
-        }
-    }
-
     /// The entry's label.
     pub fn label(self) -> &'static str {
         t!(self.entry().0)

@@ -49,12 +49,12 @@ impl RequestHost {
     /// trusted proxy, because anyone can point a name of their own at this server.
     fn origin(&self) -> Option<String> {
         let (host, port) = parse_host(self.host.to_str().ok()?)?;
-        if !self.proxied && !host.is_local() {
+        if !self.proxied && !host.is_local {
             return None;
         }
         let scheme = if self.https { "https" } else { "http" };
         let port = port.map(|port| format!(":{port}")).unwrap_or_default();
-        Some(format!("{scheme}://{}{port}", host.text()))
+        Some(format!("{scheme}://{}{port}", host.text))
     }
 }
 
@@ -73,38 +73,18 @@ pub fn reference(app: &App, path: &str) -> String {
 }
 
 /// A valid host.
-#[derive(Debug, PartialEq, Eq)]
-enum Host {
-    V4(Ipv4Addr),
-    V6(Ipv6Addr),
-    Name(String),
-}
-
-impl Host {
+struct Host {
+    text: String,
     /// Whether this is an IP address or a name of the local network.
-    fn is_local(&self) -> bool {
-        match self {
-            Self::V4(_) | Self::V6(_) => true,
-            Self::Name(name) => {
-                !name.contains('.') || LOCAL_SUFFIXES.iter().any(|end| name.ends_with(end))
-            }
-        }
-    }
-
-    fn text(&self) -> String {
-        match self {
-            Self::V4(address) => address.to_string(),
-            Self::V6(address) => format!("[{address}]"),
-            Self::Name(name) => name.clone(),
-        }
-    }
+    is_local: bool,
 }
 
 /// Parses the value of a `Host` header strictly.
 fn parse_host(text: &str) -> Option<(Host, Option<u16>)> {
     let (host, rest) = if let Some(rest) = text.strip_prefix('[') {
         let (address, rest) = rest.split_once(']')?;
-        (Host::V6(address.parse().ok()?), rest)
+        let address: Ipv6Addr = address.parse().ok()?;
+        (Host { text: format!("[{address}]"), is_local: true }, rest)
     } else {
         let (name, rest) = text.split_at(text.find(':').unwrap_or(text.len()));
         (parse_name(name)?, rest)
@@ -117,8 +97,8 @@ fn parse_host(text: &str) -> Option<(Host, Option<u16>)> {
 }
 
 fn parse_name(name: &str) -> Option<Host> {
-    if let Ok(address) = name.parse() {
-        return Some(Host::V4(address));
+    if let Ok(address) = name.parse::<Ipv4Addr>() {
+        return Some(Host { text: address.to_string(), is_local: true });
     }
     let label = |label: &str| {
         (1..=MAX_LABEL).contains(&label.len())
@@ -129,7 +109,9 @@ fn parse_name(name: &str) -> Option<Host> {
     // Browsers read a name that ends in a number as an IPv4 address.
     let numeric = name.rsplit('.').next()?.bytes().all(|byte| byte.is_ascii_digit());
     let valid = name.len() <= MAX_NAME && !numeric && name.split('.').all(label);
-    valid.then(|| Host::Name(name.to_ascii_lowercase()))
+    let text = name.to_ascii_lowercase();
+    let is_local = !text.contains('.') || LOCAL_SUFFIXES.iter().any(|end| text.ends_with(end));
+    valid.then_some(Host { text, is_local })
 }
 
 fn parse_port(text: &str) -> Option<u16> {

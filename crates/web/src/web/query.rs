@@ -67,11 +67,8 @@ impl Params {
 
     fn finish(mut self) -> Result<()> {
         for name in std::mem::take(&mut self.pairs).into_keys() {
-            self.fault(
-                &name,
-                "unknown_parameter",
-                "This parameter is unknown. Remove it or check its spelling.",
-            );
+            let detail = "This parameter is unknown. Remove it or check its spelling.";
+            self.fault(&name, "unknown_parameter", detail);
         }
         let Some(first) = self.faults.first() else { return Ok(()) };
         let name = first.parameter.as_deref().unwrap_or_default();
@@ -112,12 +109,8 @@ impl Params {
 
     /// A value of an enum.
     pub fn enum_value<W: StringEnum>(&mut self, name: &str) -> Option<W> {
-        let text = self.take(name)?;
-        let value = W::parse(&text);
-        if value.is_none() {
-            self.fault(name, "unknown_value", format!("Use one of: {}.", W::choices()));
-        }
-        value
+        let detail = format!("Use one of: {}.", W::choices());
+        self.parse_as(name, "unknown_value", &detail, W::parse)
     }
 
     /// Values of an enum, separated by commas. Empty if the parameter is absent.
@@ -216,15 +209,12 @@ impl Params {
 
     /// A whole number within bounds, in plain digits without sign or leading zeros.
     pub fn number(&mut self, name: &str, min: i64, max: i64) -> Option<i64> {
-        let text = self.take(name)?;
-        let zeros = text.starts_with('0') && text != "0";
-        let plain = text.bytes().all(|b| b.is_ascii_digit()) && !zeros;
-        let number = text.parse().ok().filter(|n| plain && (min..=max).contains(n));
-        if number.is_none() {
-            let detail = format!("This must be an integer between {min} and {max}.");
-            self.fault(name, "out_of_range", detail);
-        }
-        number
+        let detail = format!("This must be an integer between {min} and {max}.");
+        self.parse_as(name, "out_of_range", &detail, |text| {
+            let zeros = text.starts_with('0') && text != "0";
+            let plain = text.bytes().all(|b| b.is_ascii_digit()) && !zeros;
+            text.parse().ok().filter(|n| plain && (min..=max).contains(n))
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, LINK, LOCATION};
 use http::{HeaderName, StatusCode};
@@ -59,10 +59,7 @@ fn json<T: Serialize>(value: &T) -> Result<String> {
 
 /// The envelope of a value, up to the request id.
 pub fn envelope<T: Serialize>(value: &T) -> Result<Bytes> {
-    let mut body = b"{\"data\":".to_vec();
-    body.extend(json(value)?.into_bytes());
-    body.push(b',');
-    Ok(body.into())
+    Ok(format!("{{\"data\":{},", json(value)?).into())
 }
 
 /// The response with one object.
@@ -80,11 +77,8 @@ pub fn list_response<T: Serialize + Paged>(
     let has_more = rows.len() > limit;
     rows.truncate(limit);
     let next = rows.last().filter(|_| has_more).map(|last| cursor(last.sort_key()));
-    let mut body = b"{\"data\":".to_vec();
-    body.extend(json(&rows)?.into_bytes());
-    body.extend(format!(",\"has_more\":{has_more},\"next_cursor\":").into_bytes());
-    body.extend(json(&next)?.into_bytes());
-    body.push(b',');
+    let (data, cursor) = (json(&rows)?, json(&next)?);
+    let body = format!("{{\"data\":{data},\"has_more\":{has_more},\"next_cursor\":{cursor},");
     Ok(CachedResponse { body: body.into(), version: None, next: next.map(Arc::from) })
 }
 
@@ -195,13 +189,8 @@ impl WriteResponse {
         Ok(Self { without_secret: Some(json(data)?), ..self })
     }
 
-    /// The data that a repeated request gets.
-    pub fn stored_data(&self) -> &str {
-        self.without_secret.as_deref().unwrap_or(&self.data)
-    }
-
     /// The response to a change that was made earlier.
-    pub fn from_stored(stored: StoredResponse) -> Self {
+    fn from_stored(stored: StoredResponse) -> Self {
         let status = u16::try_from(stored.status).ok().and_then(|s| StatusCode::from_u16(s).ok());
         let version = stored.etag.and_then(|etag| etag.parse().ok());
         Self {
@@ -224,13 +213,8 @@ impl WriteResponse {
 
     /// Builds the HTTP response.
     pub fn response(&self, location: Option<&str>, request_id: &str) -> Response {
-        let data: &RawValue = match serde_json::from_str(&self.data) {
-            Ok(data) => data,
-            Err(_) => {
-                return axum::response::IntoResponse::into_response(Error::internal(
-                    "a stored response is not JSON",
-                ));
-            }
+        let Ok(data) = serde_json::from_str::<&RawValue>(&self.data) else {
+            return Error::internal("a stored response is not JSON").into_response();
         };
         let envelope = Bytes::from(format!("{{\"data\":{data},"));
         let response = versioned_response(self.status, envelope, self.version, request_id);
@@ -262,7 +246,7 @@ impl WriteResponse {
             request_hash: key.request_hash,
             status: self.status.as_u16().into(),
             etag: self.version.map(|version| version.to_string()),
-            data: self.stored_data().to_owned(),
+            data: self.without_secret.as_ref().unwrap_or(&self.data).clone(),
             created_at: tx.now(),
         };
         idempotency::save(tx, &stored)

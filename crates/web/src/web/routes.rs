@@ -25,17 +25,13 @@ pub struct Routes {
 }
 
 impl Default for Routes {
+    /// No routes, and the document without operations.
     fn default() -> Self {
-        Self::new()
+        Self { router: Router::new(), document: docs::base() }
     }
 }
 
 impl Routes {
-    /// No routes, and the document without operations.
-    pub fn new() -> Self {
-        Self { router: Router::new(), document: docs::base() }
-    }
-
     /// Adds the operations of one path, as `routes!` returns them.
     pub fn with(mut self, (schemas, paths, handlers): UtoipaMethodRouter<App>) -> Self {
         let path = paths.paths.keys().next().map(|path| format!("{API}{path}"));

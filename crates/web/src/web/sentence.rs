@@ -76,24 +76,17 @@ impl From<&'static str> for Sentence {
     }
 }
 
-/// A text that is already translated.
-impl From<String> for Sentence {
-    fn from(text: String) -> Self {
-        Self::new("{text}").with("text", &text)
-    }
+macro_rules! whole_sentences {
+    ($($text:ty),+) => {$(
+        impl From<$text> for Sentence {
+            fn from(text: $text) -> Self {
+                Self::new("{text}").with("text", &text)
+            }
+        }
+    )+};
 }
-
-impl From<Message> for Sentence {
-    fn from(text: Message) -> Self {
-        Self::new("{text}").with("text", &text)
-    }
-}
-
-impl From<Html> for Sentence {
-    fn from(text: Html) -> Self {
-        Self::new("{text}").with("text", &text)
-    }
-}
+// A `String` is already translated.
+whole_sentences!(String, Message, Html);
 
 impl fmt::Display for Sentence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

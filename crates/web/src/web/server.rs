@@ -1,9 +1,8 @@
 //! Accepts connections within limits, serves them, and shuts down gracefully.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -18,6 +17,7 @@ use tokio::sync::watch;
 
 use super::connection::{Connection, StreamingFlag};
 use super::edge;
+use super::open_counts::{OpenCounts, OpenGuard};
 use super::request_head::RequestHeads;
 use crate::web::app::App;
 
@@ -30,49 +30,34 @@ const MAX_HEADERS: usize = 100;
 /// How long a graceful shutdown waits for running requests.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Limits open connections, in total and per client address.
-#[derive(Debug, Default)]
-struct ConnectionLimiter {
-    open: Mutex<HashMap<IpAddr, usize>>,
-}
-
 /// An open connection. Dropping it makes room for another.
 struct ConnectionGuard {
     app: App,
-    limiter: Arc<ConnectionLimiter>,
-    address: IpAddr,
+    _open: OpenGuard<IpAddr>,
 }
 
-impl ConnectionLimiter {
+impl ConnectionGuard {
     /// Registers a connection, unless there are too many in total or from this address.
-    fn acquire(self: &Arc<Self>, app: &App, address: IpAddr) -> Option<ConnectionGuard> {
+    fn acquire(open: &Arc<OpenCounts<IpAddr>>, app: &App, address: IpAddr) -> Option<Self> {
         let address = address.to_canonical();
         let proxy = app.config.trusted_proxies.iter().any(|net| net.contains(&address));
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let total: usize = open.values().sum();
-        let from_address = open.get(&address).copied().unwrap_or(0);
-        let over_limit = !proxy && from_address >= app.config.max_connections_per_address.get();
-        if total >= app.config.max_connections.get() || over_limit {
+        let guard = open.open(address, |from_address, total| {
+            let over_limit = !proxy && from_address >= app.config.max_connections_per_address.get();
+            let is_full = total >= app.config.max_connections.get() || over_limit;
+            if is_full { Err(()) } else { Ok(()) }
+        });
+        let Ok(open) = guard else {
             app.metrics.connections_refused.inc();
             return None;
-        }
-        open.insert(address, from_address + 1);
+        };
         app.metrics.connections.inc();
-        drop(open);
-        Some(ConnectionGuard { app: app.clone(), limiter: self.clone(), address })
+        Some(Self { app: app.clone(), _open: open })
     }
 }
 
 impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         self.app.metrics.connections.dec();
-        let mut open = self.limiter.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = open.get_mut(&self.address) {
-            *count -= 1;
-            if *count == 0 {
-                open.remove(&self.address);
-            }
-        }
     }
 }
 
@@ -83,7 +68,7 @@ pub async fn serve(
     router: Router,
     mut stop: watch::Receiver<bool>,
 ) {
-    let limiter = Arc::new(ConnectionLimiter::default());
+    let open = Arc::default();
     let mut connections = tokio::task::JoinSet::new();
     loop {
         let (stream, peer) = tokio::select! {
@@ -99,7 +84,7 @@ pub async fn serve(
             () = stop_requested(&mut stop) => break,
             Some(_) = connections.join_next() => continue,
         };
-        if let Some(guard) = limiter.acquire(&app, peer.ip()) {
+        if let Some(guard) = ConnectionGuard::acquire(&open, &app, peer.ip()) {
             connections.spawn(serve_connection(stream, peer, guard, router.clone(), stop.clone()));
         }
     }

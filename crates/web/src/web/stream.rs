@@ -4,11 +4,10 @@
 //! streams. Nothing is buffered: the next chunk is created when the one before was sent, and
 //! [`super::connection`] disconnects a client that does not read.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt::Write;
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -23,6 +22,7 @@ use http::{HeaderMap, HeaderName};
 use super::admission;
 use super::connection::StreamingFlag;
 use super::context::Context;
+use super::open_counts::{OpenCounts, OpenGuard};
 use crate::accounts::credential::Credential;
 use crate::accounts::permissions::Permission;
 use crate::prelude::*;
@@ -39,52 +39,32 @@ const RETRY_MILLIS: u32 = 2_000;
 
 /// Limits the open streams of a node, in total and per account.
 #[derive(Debug, Default)]
-pub struct StreamLimiter(Mutex<HashMap<AccountId, usize>>);
+pub struct StreamLimiter(Arc<OpenCounts<AccountId>>);
 
 /// An open stream. Dropping it makes room for another.
-#[derive(Debug)]
-pub struct StreamGuard {
-    limiter: Arc<StreamLimiter>,
-    account: AccountId,
-}
+pub type StreamGuard = OpenGuard<AccountId>;
 
 impl StreamLimiter {
     /// Registers a stream, unless there are too many of the account or in total.
-    pub fn acquire(self: &Arc<Self>, account: AccountId) -> Result<StreamGuard> {
-        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let total = open.values().sum::<usize>();
-        let of_account = open.get(&account).copied().unwrap_or(0);
-        if of_account >= MAX_PER_ACCOUNT {
-            let detail = format!(
-                "Your account already has {MAX_PER_ACCOUNT} open streams. Close one first."
-            );
-            return Err(Error::new(Code::TooManyConcurrent, detail).retry_after(5));
-        }
-        if total >= MAX_TOTAL {
-            let detail =
-                "Too many streams are open. Poll the notification log instead, or try again later.";
-            return Err(Error::new(Code::Overloaded, detail).retry_after(5));
-        }
-        open.insert(account, of_account + 1);
-        drop(open);
-        Ok(StreamGuard { limiter: self.clone(), account })
+    pub fn acquire(&self, account: AccountId) -> Result<StreamGuard> {
+        self.0.open(account, |of_account, total| {
+            if of_account >= MAX_PER_ACCOUNT {
+                let detail = format!(
+                    "Your account already has {MAX_PER_ACCOUNT} open streams. Close one first."
+                );
+                return Err(Error::new(Code::TooManyConcurrent, detail).retry_after(5));
+            }
+            if total >= MAX_TOTAL {
+                let detail = "Too many streams are open. Poll the notification log instead, or try again later.";
+                return Err(Error::new(Code::Overloaded, detail).retry_after(5));
+            }
+            Ok(())
+        })
     }
 
     /// The number of open streams.
     pub fn open_count(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).values().sum()
-    }
-}
-
-impl Drop for StreamGuard {
-    fn drop(&mut self) {
-        let mut open = self.limiter.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = open.get_mut(&self.account) {
-            *count -= 1;
-            if *count == 0 {
-                open.remove(&self.account);
-            }
-        }
+        self.0.total()
     }
 }
 
@@ -103,9 +83,7 @@ impl<N: Permission> FromRequestParts<App> for StreamAuth<N> {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self> {
-        let context = parts.extensions.get::<Context>().cloned().ok_or_else(|| {
-            Error::internal("the request has no context: it did not pass through web::edge")
-        })?;
+        let context = Context::of(parts)?;
         let mut headers = HeaderMap::new();
         for value in parts.headers.get_all(AUTHORIZATION) {
             headers.append(AUTHORIZATION, value.clone());

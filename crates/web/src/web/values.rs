@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use kit::{Id, Kind, contact, text};
+use serde_json::Map;
 
-use super::fields::{Fields, escape_pointer};
+use super::fields::{Fields, and_then, escape_pointer};
 use crate::i18n::{Message, ToValue};
 use crate::prelude::*;
 
@@ -38,9 +39,10 @@ impl Fields {
     pub fn metadata(&mut self, name: &str) -> Change<Metadata> {
         let object = self
             .take(name, "an object whose values are strings", |value| value.as_object().cloned());
-        let Change::Set(object) = object else {
-            return if object == Change::Clear { Change::Clear } else { Change::Keep };
-        };
+        and_then(object, |object| self.metadata_of(name, object))
+    }
+
+    fn metadata_of(&mut self, name: &str, object: Map<String, Value>) -> Change<Metadata> {
         if object.len() > Metadata::MAX_PAIRS {
             let detail = message!("Use at most {max} keys.", max = Metadata::MAX_PAIRS);
             self.fault(name, "too_many", detail);
@@ -71,11 +73,8 @@ impl Fields {
             if let (Some(key), Some(value)) = (checked_key, value)
                 && pairs.insert(key, value).is_some()
             {
-                self.fault(
-                    &place,
-                    "repeated",
-                    "Another key is the same after trimming and Unicode normalization.",
-                );
+                let detail = "Another key is the same after trimming and Unicode normalization.";
+                self.fault(&place, "repeated", detail);
             }
         }
         Change::Set(Metadata::new(&pairs))
@@ -191,9 +190,8 @@ impl Fields {
     /// An email address.
     pub fn email(&mut self, name: &str) -> Change<String> {
         let detail = "Use an email address such as ana@example.org.";
-        let read = |text: &str| Some(text::to_nfc(text).into_owned());
         self.text_as(name, "invalid_email", detail, |text| {
-            read(text).filter(|t| contact::is_email(t))
+            Some(text::to_nfc(text).into_owned()).filter(|email| contact::is_email(email))
         })
     }
 

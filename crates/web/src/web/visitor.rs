@@ -110,9 +110,7 @@ impl Guest {
     }
 
     async fn load(parts: &mut Parts, app: &App) -> Result<Self> {
-        let context = parts.extensions.get::<Context>().cloned().ok_or_else(|| {
-            Error::internal("the request has no context: it did not pass through web::edge")
-        })?;
+        let context = Context::of(parts)?;
         let existing = session_cookie(&parts.headers);
         let visit = match existing.clone() {
             Some(token) => {

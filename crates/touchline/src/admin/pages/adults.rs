@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::accounts::permissions::AdminArea;
+use super::shared::{Admin, AdminForm};
 use crate::prelude::*;
 use crate::roster::confirmations::{self, UnconfirmedPerson};
 use crate::roster::{guardian, pages, person, safeguarding};
@@ -44,7 +44,7 @@ impl AdultsPage {
     }
 }
 
-async fn list(visitor: Visitor<AdminArea>) -> PageResult {
+async fn list(visitor: Admin) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Asc)?;
     let RowPage { rows: people, next } =
         RowPage::read(&visitor, &request, confirmations::list).await?;
@@ -58,28 +58,19 @@ async fn list(visitor: Visitor<AdminArea>) -> PageResult {
     Ok(page::html(StatusCode::OK, &AdultsPage { frame, people, descriptions, next, mail, now })?)
 }
 
-async fn confirm(
-    PathParams(id): PathParams<PersonId>,
-    posted: VisitorForm<AdminArea>,
-) -> PageResult {
+async fn confirm(PathParams(id): PathParams<PersonId>, posted: AdminForm) -> PageResult {
     let work =
         move |tx: &Tx<'_>| safeguarding::confirm_adult(tx, &TeamAccess::AllTeams, id).map(drop);
     posted.visitor.write(work).await?;
     Ok(see_other(&format!("{ADULTS}?done=confirmed")))
 }
 
-async fn remove_guardian(
-    PathParams(id): PathParams<PersonId>,
-    posted: VisitorForm<AdminArea>,
-) -> PageResult {
+async fn remove_guardian(PathParams(id): PathParams<PersonId>, posted: AdminForm) -> PageResult {
     posted.visitor.write(move |tx: &Tx<'_>| guardian::remove_unconfirmed(tx, id)).await?;
     Ok(see_other(&format!("{ADULTS}?done=removed")))
 }
 
-async fn mark_minor(
-    PathParams(id): PathParams<PersonId>,
-    posted: VisitorForm<AdminArea>,
-) -> PageResult {
+async fn mark_minor(PathParams(id): PathParams<PersonId>, posted: AdminForm) -> PageResult {
     let work = move |tx: &Tx<'_>| safeguarding::mark_minor(tx, &TeamAccess::AllTeams, id).map(drop);
     posted.visitor.write(work).await?;
     Ok(see_other(&format!("{ADULTS}?done=minor")))
@@ -87,7 +78,7 @@ async fn mark_minor(
 
 async fn ask_for_confirmation(
     PathParams(id): PathParams<PersonId>,
-    posted: VisitorForm<AdminArea>,
+    posted: AdminForm,
 ) -> PageResult {
     let visitor = &posted.visitor;
     let person = visitor.read(move |db: &Reader<'_>| person::find(db, id)).await?;

@@ -82,7 +82,7 @@ const COLUMNS: &[Column<ListedApp>] = &[
     Column::page("Registered", |app| Cell::Age(app.created_at)),
 ];
 
-async fn list(visitor: Admin) -> PageResult<Response> {
+async fn list(visitor: Admin) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let apps = RowPage::read(&visitor, &request, apps::page).await?;
     let list = apps.list(t!("OAuth apps"), COLUMNS, &visitor.times());
@@ -107,7 +107,7 @@ struct AppPage {
     zone: Zone,
 }
 
-async fn show_app(visitor: Admin, PathParams(id): PathParams<AppId>) -> PageResult<Response> {
+async fn show_app(visitor: Admin, PathParams(id): PathParams<AppId>) -> PageResult {
     let read = move |db: &Reader<'_>| {
         let app = app::find(db, id)?;
         let names = Names::load(db, [app.created_by.as_str()])?;
@@ -165,7 +165,7 @@ const USER_COLUMNS: &[Column<AppUser>] = &[
     Column::page("Last used", |user| Cell::age_or(user.last_used_at, t!("Never"))),
 ];
 
-async fn users(visitor: Admin, PathParams(id): PathParams<AppId>) -> PageResult<Response> {
+async fn users(visitor: Admin, PathParams(id): PathParams<AppId>) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let app = visitor.read(move |db| app::find(db, id)).await?;
     let users =

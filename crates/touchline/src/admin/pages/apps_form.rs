@@ -3,8 +3,7 @@
 use kit::secret::Token;
 
 use super::apps::describe_kind;
-use super::shared::{Admin, parse_scopes, show, with_scopes};
-use crate::accounts::permissions::AdminArea;
+use super::shared::{Admin, AdminForm, parse_scopes, show, with_scopes};
 use crate::oauth::app::{self, App, AppChange, Kind, NewApp};
 use crate::oauth::secret;
 use crate::prelude::*;
@@ -49,21 +48,19 @@ struct FormPage {
     app: Option<App>,
 }
 
-fn form_page(visitor: &Admin, form: FilledForm, app: Option<App>) -> PageResult<Response> {
+fn form_page(visitor: &Admin, form: FilledForm, app: Option<App>) -> PageResult {
     let title = if app.is_some() { t!("Edit app") } else { t!("Register an app") };
     let frame = visitor.frame(title, Section::OauthApps);
     show(form.status(), &FormPage { frame, form, app })
 }
 
-pub(super) async fn new(visitor: Admin) -> PageResult<Response> {
+pub(super) async fn new(visitor: Admin) -> PageResult {
     visitor.require_recent_authentication("/admin/apps/new")?;
     let form = with_options(FilledForm::empty(FIELDS)).nonce(new_nonce(visitor.app()));
     form_page(&visitor, form, None)
 }
 
-pub(super) async fn create(
-    VisitorForm { visitor, form }: VisitorForm<AdminArea>,
-) -> PageResult<Response> {
+pub(super) async fn create(AdminForm { visitor, form }: AdminForm) -> PageResult {
     visitor.require_recent_authentication("/admin/apps/new")?;
     let nonce = parse_nonce(&form)?;
     let mut form = with_options(FilledForm::submitted(FIELDS, &form));
@@ -106,15 +103,12 @@ struct SecretPage {
 }
 
 /// Shows a new secret. It cannot be shown again.
-pub(super) fn show_secret(visitor: &Admin, app: App, secret: &Token) -> PageResult<Response> {
+pub(super) fn show_secret(visitor: &Admin, app: App, secret: &Token) -> PageResult {
     let frame = visitor.frame(t!("New app secret"), Section::OauthApps);
     show(StatusCode::OK, &SecretPage { frame, app, value: secret.reveal().to_owned() })
 }
 
-pub(super) async fn edit(
-    visitor: Admin,
-    PathParams(id): PathParams<AppId>,
-) -> PageResult<Response> {
+pub(super) async fn edit(visitor: Admin, PathParams(id): PathParams<AppId>) -> PageResult {
     let app = visitor.read(move |db| app::find(db, id)).await?;
     visitor.require_recent_authentication(&format!("/admin/apps/{id}/edit"))?;
     let form = with_options(FilledForm::empty(FIELDS)).without("kind").filled_from(&app);
@@ -124,8 +118,8 @@ pub(super) async fn edit(
 
 pub(super) async fn save(
     PathParams(id): PathParams<AppId>,
-    VisitorForm { visitor, form }: VisitorForm<AdminArea>,
-) -> PageResult<Response> {
+    AdminForm { visitor, form }: AdminForm,
+) -> PageResult {
     let app = visitor.read(move |db| app::find(db, id)).await?;
     visitor.require_recent_authentication(&format!("/admin/apps/{id}/edit"))?;
     let mut form = with_options(FilledForm::submitted(FIELDS, &form)).without("kind");

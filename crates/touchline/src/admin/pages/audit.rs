@@ -5,7 +5,7 @@ use askama::filters::HtmlSafe;
 use super::shared::{Admin, show};
 use crate::accounts::account;
 use crate::admin::audit::{self, AuditTable, Filter};
-use crate::admin::audit_text::{self, EntryDetails, FieldChange};
+use crate::admin::audit_text::{self, FieldChange};
 use crate::exports::api::{ExportSource, send};
 use crate::i18n::{Html, ToValue, Value};
 use crate::names::{self, Names};
@@ -121,37 +121,18 @@ fn admin_page(id: &str) -> Option<String> {
     })
 }
 
-/// A field of the details, with names in place of ids.
-struct FieldView {
-    name: String,
-    before: Option<NameLink>,
-    after: NameLink,
-}
-
 /// The details of an entry, with names in place of ids.
-enum DetailsView {
-    Erased,
-    Empty,
-    Fields(Vec<FieldView>),
-}
-
-impl DetailsView {
-    fn new(details: EntryDetails, names: &Names) -> Self {
-        let value = |text: String| {
-            let time = text.parse().map(filters::format_utc);
-            NameLink::from_value(time.unwrap_or(text), names)
-        };
-        let view = |field: FieldChange| FieldView {
-            name: field.name,
-            before: field.before.map(value),
-            after: value(field.after),
-        };
-        match details {
-            EntryDetails::Erased => Self::Erased,
-            EntryDetails::Empty => Self::Empty,
-            EntryDetails::Fields(fields) => Self::Fields(fields.into_iter().map(view).collect()),
-        }
-    }
+fn describe_details(details: &str, names: &Names) -> Vec<FieldChange<NameLink>> {
+    let value = |text: String| {
+        let time = text.parse().map(filters::format_utc);
+        NameLink::from_value(time.unwrap_or(text), names)
+    };
+    let with_names = |FieldChange { name, before, after }: FieldChange| FieldChange {
+        name,
+        before: before.map(value),
+        after: value(after),
+    };
+    audit_text::describe_details(details).into_iter().map(with_names).collect()
 }
 
 /// An entry, formatted for the page.
@@ -164,7 +145,8 @@ struct EntryView {
     action: String,
     subject: NameLink,
     request: Option<String>,
-    details: DetailsView,
+    /// None if they were erased, because they were about a person.
+    details: Option<Vec<FieldChange<NameLink>>>,
 }
 
 impl EntryView {
@@ -177,10 +159,7 @@ impl EntryView {
             via: app.map(|app| NameLink::new(app, names)),
             label: audit_text::action_label(&entry.action),
             subject: NameLink::new(&entry.subject, names),
-            details: DetailsView::new(
-                audit_text::describe_details(entry.details.as_deref()),
-                names,
-            ),
+            details: entry.details.map(|details| describe_details(&details, names)),
             action: entry.action,
             request: entry.request,
         }
@@ -204,7 +183,7 @@ struct ListPage {
     zone: Zone,
 }
 
-async fn list(visitor: Admin) -> PageResult<Response> {
+async fn list(visitor: Admin) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let zone = visitor.read(account::find).await?.timezone;
     let filter = read_filter(&request.form, &zone);
@@ -232,7 +211,7 @@ async fn list(visitor: Admin) -> PageResult<Response> {
     show(StatusCode::OK, &page)
 }
 
-async fn download(visitor: Admin) -> PageResult<Response> {
+async fn download(visitor: Admin) -> PageResult {
     let zone = visitor.read(account::find).await?.timezone;
     let query = visitor.guest.query()?;
     let account = visitor.club()?.to_string();
@@ -257,7 +236,7 @@ struct CheckPage {
 }
 
 /// Verifies the whole log.
-async fn check(visitor: Admin) -> PageResult<Response> {
+async fn check(visitor: Admin) -> PageResult {
     let read = |db: &store::Reader<'_>| -> Result<_> {
         Ok((signals::audit_entry_count(db)?, signals::verify(db)?))
     };

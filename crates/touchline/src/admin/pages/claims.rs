@@ -1,7 +1,7 @@
 //! Requests to join the club, for admins. Coaches decide requests for their own teams elsewhere.
 
 use super::members::FLASH_MESSAGES;
-use crate::accounts::permissions::AdminArea;
+use super::shared::{Admin, AdminForm};
 use crate::joining::claim;
 use crate::joining::claim_list::{self, ClaimView};
 use crate::joining::invitation::Relation;
@@ -30,7 +30,7 @@ struct ClaimsPage {
     now: Timestamp,
 }
 
-async fn list(visitor: Visitor<AdminArea>) -> PageResult {
+async fn list(visitor: Admin) -> PageResult {
     let request = row_page::ListRequest::from_visitor(&visitor, Order::Asc)?;
     let RowPage { rows, next } = RowPage::read(&visitor, &request, claim::list_open).await?;
     let requests = visitor.read(move |db| claim_list::for_admin(db, rows)).await?;
@@ -41,16 +41,13 @@ async fn list(visitor: Visitor<AdminArea>) -> PageResult {
     Ok(page::html(StatusCode::OK, &ClaimsPage { frame, requests, next, base: CLAIMS, now })?)
 }
 
-async fn approve(
-    PathParams(id): PathParams<ClaimId>,
-    posted: VisitorForm<AdminArea>,
-) -> PageResult {
+async fn approve(PathParams(id): PathParams<ClaimId>, posted: AdminForm) -> PageResult {
     let (visitor, by) = (&posted.visitor, posted.visitor.visit.user);
     visitor.write(move |tx: &Tx<'_>| claim::approve(tx, by, id)).await?;
     Ok(see_other(&format!("{CLAIMS}?done=approved")))
 }
 
-async fn refuse(PathParams(id): PathParams<ClaimId>, posted: VisitorForm<AdminArea>) -> PageResult {
+async fn refuse(PathParams(id): PathParams<ClaimId>, posted: AdminForm) -> PageResult {
     let (visitor, by) = (&posted.visitor, posted.visitor.visit.user);
     visitor.write(move |tx: &Tx<'_>| claim::refuse(tx, by, id)).await?;
     Ok(see_other(&format!("{CLAIMS}?done=refused")))

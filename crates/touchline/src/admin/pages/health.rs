@@ -140,7 +140,7 @@ struct HealthPage {
     version: &'static str,
 }
 
-async fn show_health(visitor: Admin) -> PageResult<Response> {
+async fn show_health(visitor: Admin) -> PageResult {
     let app = visitor.app();
     let now = app.clock.now();
     // The lock makes concurrent visitors wait for one check and share its results.

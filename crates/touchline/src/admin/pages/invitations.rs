@@ -5,8 +5,8 @@ use std::time::Duration;
 use kit::secret::{Token, sha256};
 
 use super::members::{FLASH_MESSAGES, MEMBERS};
+use super::shared::{Admin, AdminForm};
 use crate::accounts::account;
-use crate::accounts::permissions::AdminArea;
 use crate::accounts::user::Role;
 use crate::joining::claim_list;
 use crate::joining::invitation::{self, Invitation, NewInvitation, Relation};
@@ -81,7 +81,7 @@ struct InvitePage {
     teams: Vec<(TeamId, String)>,
 }
 
-async fn form_page(visitor: &Visitor<AdminArea>, form: FilledForm) -> PageResult {
+async fn form_page(visitor: &Admin, form: FilledForm) -> PageResult {
     let read =
         |db: &Reader<'_>| Ok((claim_list::people_on_rosters(db)?, claim_list::active_teams(db)?));
     let (people, teams) = visitor.read(read).await?;
@@ -91,22 +91,22 @@ async fn form_page(visitor: &Visitor<AdminArea>, form: FilledForm) -> PageResult
 }
 
 /// The roles that the visitor can grant.
-fn with_roles(form: FilledForm, visitor: &Visitor<AdminArea>) -> FilledForm {
+fn with_roles(form: FilledForm, visitor: &Admin) -> FilledForm {
     let owner = visitor.visit.role == Some(Role::Owner);
     let roles = [Role::Member, Role::Admin, Role::Owner];
     let roles = roles.into_iter().filter(|role| owner || *role != Role::Owner);
     form.options("role", roles.map(|role| (role.as_str(), t!(role.label()))))
 }
 
-async fn show_form(visitor: Visitor<AdminArea>) -> PageResult {
+async fn show_form(visitor: Admin) -> PageResult {
     visitor.require_recent_authentication("/admin/members/invite")?;
     let form = FilledForm::empty(FIELDS).with("role", Role::Member.as_str());
     form_page(&visitor, form).await
 }
 
 /// Creates an invitation and shows its link, once.
-async fn invite(posted: VisitorForm<AdminArea>) -> PageResult {
-    let VisitorForm { visitor, form } = posted;
+async fn invite(posted: AdminForm) -> PageResult {
+    let AdminForm { visitor, form } = posted;
     visitor.require_recent_authentication("/admin/members/invite")?;
     let mut form = FilledForm::submitted(FIELDS, &form);
     let Some(new) = to_invitation(&mut form) else { return form_page(&visitor, form).await };
@@ -125,7 +125,7 @@ async fn invite(posted: VisitorForm<AdminArea>) -> PageResult {
 
 /// Emails an invitation, unless no mail server is set or the club's limit is reached. Returns whether it did.
 async fn send_invitation_email(
-    visitor: &Visitor<AdminArea>,
+    visitor: &Admin,
     invitation: &Invitation,
     token: &Token,
 ) -> Result<bool> {
@@ -150,8 +150,8 @@ async fn send_invitation_email(
 }
 
 /// Creates a team's link, which replaces its previous one, and shows it once.
-async fn create_team_link(posted: VisitorForm<AdminArea>) -> PageResult {
-    let VisitorForm { visitor, form } = posted;
+async fn create_team_link(posted: AdminForm) -> PageResult {
+    let AdminForm { visitor, form } = posted;
     visitor.require_recent_authentication("/admin/members/invite")?;
     let team: TeamId = form.text("team").parse().map_err(|_| Error::not_found())?;
     let by = visitor.visit.user;
@@ -180,7 +180,7 @@ struct InvitationsPage {
     now: Timestamp,
 }
 
-async fn list(visitor: Visitor<AdminArea>) -> PageResult {
+async fn list(visitor: Admin) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let RowPage { rows, next } = RowPage::read(&visitor, &request, invitation::list_open).await?;
     let rows = visitor.read(move |db| with_names(db, rows)).await?;
@@ -211,10 +211,7 @@ fn with_names(db: &Reader<'_>, invitations: Vec<Invitation>) -> Result<Vec<Invit
 }
 
 /// Revokes an invitation.
-async fn revoke(
-    PathParams(id): PathParams<InvitationId>,
-    posted: VisitorForm<AdminArea>,
-) -> PageResult {
+async fn revoke(PathParams(id): PathParams<InvitationId>, posted: AdminForm) -> PageResult {
     let (visitor, by) = (&posted.visitor, posted.visitor.visit.user);
     visitor.write(move |tx: &Tx<'_>| invitation::revoke(tx, by, id)).await?;
     Ok(see_other(&format!("{INVITATIONS}?done=revoked")))

@@ -3,10 +3,9 @@
 use kit::secret::ApiKey;
 
 use super::keys_form;
-use super::shared::{Admin, is_owner, show, with_scopes};
+use super::shared::{Admin, AdminForm, is_owner, show, with_scopes};
 use crate::accounts::account;
 use crate::accounts::api_key::{self, Key, State};
-use crate::accounts::permissions::AdminArea;
 use crate::accounts::usage;
 use crate::accounts::user::{self, Role};
 use crate::i18n::Html;
@@ -148,7 +147,7 @@ const COLUMNS: &[Column<KeyView>] = &[
     }),
 ];
 
-async fn list(visitor: Admin) -> PageResult<Response> {
+async fn list(visitor: Admin) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let states = STATES.map(|(state, label)| (state, t!(label)));
     let filters = FilterBar::new(&request.form).select("state", "Status", "Active", states);
@@ -182,13 +181,13 @@ struct NewPage {
     owner: bool,
 }
 
-async fn new(visitor: Admin) -> PageResult<Response> {
+async fn new(visitor: Admin) -> PageResult {
     visitor.require_recent_authentication(&visitor.guest.path_and_query)?;
     let form = keys_form::from_link(&visitor.guest.query()?);
     show_form(&visitor, form.nonce(new_nonce(visitor.app()))).await
 }
 
-async fn show_form(visitor: &Admin, form: FilledForm) -> PageResult<Response> {
+async fn show_form(visitor: &Admin, form: FilledForm) -> PageResult {
     let mut teams = visitor.read(active_teams).await?;
     let max = usize::try_from(MAX_TEAMS).unwrap_or(usize::MAX);
     let has_more = teams.len() > max;
@@ -221,7 +220,7 @@ struct CreatedPage {
     now: Timestamp,
 }
 
-async fn create(VisitorForm { visitor, form }: VisitorForm<AdminArea>) -> PageResult<Response> {
+async fn create(AdminForm { visitor, form }: AdminForm) -> PageResult {
     let (mut form, nonce) = (keys_form::submitted(&form), parse_nonce(&form)?);
     let everything = form.is_checked("everything");
     if everything && !is_owner(&visitor) {
@@ -256,7 +255,7 @@ fn owner_required() -> Error {
     Error::new(Code::Forbidden, "Only owners of the club can create a key with full access.")
 }
 
-async fn show_created(visitor: &Admin, key: Key, value: Option<ApiKey>) -> PageResult<Response> {
+async fn show_created(visitor: &Admin, key: Key, value: Option<ApiKey>) -> PageResult {
     let me = visitor.url("/api/public/v1/me");
     let value = value.map(|value| {
         let value = value.reveal();
@@ -298,11 +297,11 @@ fn usage_href(id: KeyId) -> String {
     format!("/admin/usage?range=7d&credential={id}")
 }
 
-async fn show_key(visitor: Admin, PathParams(id): PathParams<KeyId>) -> PageResult<Response> {
+async fn show_key(visitor: Admin, PathParams(id): PathParams<KeyId>) -> PageResult {
     render_key(&visitor, id, None).await
 }
 
-async fn render_key(visitor: &Admin, id: KeyId, form: Option<FilledForm>) -> PageResult<Response> {
+async fn render_key(visitor: &Admin, id: KeyId, form: Option<FilledForm>) -> PageResult {
     visitor.app().flush_usage().await;
     let read = move |db: &Reader<'_>| {
         let key = api_key::find(db, id)?;
@@ -337,8 +336,8 @@ fn requests_last_week(db: &Reader<'_>, id: KeyId) -> Result<usage::Count> {
 
 async fn rename(
     PathParams(id): PathParams<KeyId>,
-    VisitorForm { visitor, form }: VisitorForm<AdminArea>,
-) -> PageResult<Response> {
+    AdminForm { visitor, form }: AdminForm,
+) -> PageResult {
     let mut form = FilledForm::submitted(RENAMING, &form);
     if let Some(name) = form.body()["name"].as_str().map(str::to_owned)
         && form.accept(visitor.write(move |tx| api_key::rename(tx, id, &name)).await)?.is_some()
@@ -348,7 +347,7 @@ async fn rename(
     render_key(&visitor, id, Some(form)).await
 }
 
-async fn confirm_revoke(visitor: Admin, PathParams(id): PathParams<KeyId>) -> PageResult<Response> {
+async fn confirm_revoke(visitor: Admin, PathParams(id): PathParams<KeyId>) -> PageResult {
     let read = move |db: &Reader<'_>| Ok((api_key::find(db, id)?, requests_last_week(db, id)?));
     visitor.app().flush_usage().await;
     let (key, requests) = visitor.read(read).await?;
@@ -358,16 +357,13 @@ async fn confirm_revoke(visitor: Admin, PathParams(id): PathParams<KeyId>) -> Pa
     visitor.require_recent_authentication(&format!("/admin/keys/{id}/revoke"))?;
     let when = key.last_used_at.map(|at| Time::age(at, visitor.app().clock.now()));
     let used = recent_use(&usage_href(id), requests.requests, when);
-    ConfirmPage::new(
-        visitor.frame(t!("Revoke this key?"), Section::ApiKeys),
-        "Revoke key",
-        format!("/admin/keys/{id}"),
-    )
-    .lead(Sentence::new("The key “{name}” stops working at once.").name("name", &key.name))
-    .effect("Requests with this key are refused.")
-    .effect(Sentence::new("{used}").html("used", used.to_string()))
-    .effect("You cannot undo this. You can create a new key at any time.")
-    .respond()
+    let frame = visitor.frame(t!("Revoke this key?"), Section::ApiKeys);
+    ConfirmPage::new(frame, "Revoke key", format!("/admin/keys/{id}"))
+        .lead(Sentence::new("The key “{name}” stops working at once.").name("name", &key.name))
+        .effect("Requests with this key are refused.")
+        .effect(Sentence::new("{used}").html("used", used.to_string()))
+        .effect("You cannot undo this. You can create a new key at any time.")
+        .respond()
 }
 
 /// How often a key was used in the last 7 days, and when last.
@@ -395,8 +391,8 @@ fn recent_use(url: &str, requests: i64, when: Option<Time>) -> Html {
 
 async fn revoke(
     PathParams(id): PathParams<KeyId>,
-    VisitorForm { visitor, .. }: VisitorForm<AdminArea>,
-) -> PageResult<Response> {
+    AdminForm { visitor, .. }: AdminForm,
+) -> PageResult {
     visitor.require_recent_authentication(&format!("/admin/keys/{id}/revoke"))?;
     visitor.write(move |tx| api_key::revoke(tx, id)).await?;
     Ok(see_other("/admin/keys?done=revoked"))

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kit::secret::sha256;
 
-use crate::accounts::permissions::AdminArea;
+use super::shared::{Admin, AdminForm};
 use crate::accounts::user::Role;
 use crate::admin::removal;
 use crate::admin::users::{self, ClubUser, UserFilter};
@@ -86,7 +86,7 @@ const COLUMNS: &[Column<Member>] = &[
     }),
 ];
 
-async fn list(visitor: Visitor<AdminArea>) -> PageResult {
+async fn list(visitor: Admin) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Asc)?;
     let filters = FilterBar::new(&request.form)
         .select("role", "Role", "All", ROLES.map(|role| (role.as_str(), t!(role.label()))))
@@ -139,7 +139,7 @@ struct MemberPage {
 }
 
 impl MemberPage {
-    async fn load(visitor: &Visitor<AdminArea>, id: UserId, faults: Faults) -> PageResult<Self> {
+    async fn load(visitor: &Admin, id: UserId, faults: Faults) -> PageResult<Self> {
         let read = move |db: &Reader<'_>| {
             Ok((users::find(db, id)?, users::teams_of(db, vec![id])?.remove(&id)))
         };
@@ -158,9 +158,7 @@ impl MemberPage {
             faults,
         })
     }
-}
 
-impl MemberPage {
     /// The page that asks for confirmation before they are removed.
     fn remove_href(&self) -> String {
         format!("{MEMBERS}/{}/remove", self.user.id)
@@ -176,16 +174,13 @@ fn remove_label(own: bool) -> &'static str {
     if own { mark!("Leave the club") } else { mark!("Remove from the club") }
 }
 
-async fn show(PathParams(id): PathParams<UserId>, visitor: Visitor<AdminArea>) -> PageResult {
+async fn show(PathParams(id): PathParams<UserId>, visitor: Admin) -> PageResult {
     Ok(page::html(StatusCode::OK, &MemberPage::load(&visitor, id, Faults::default()).await?)?)
 }
 
 /// Changes a member's role.
-async fn change_role(
-    PathParams(id): PathParams<UserId>,
-    posted: VisitorForm<AdminArea>,
-) -> PageResult {
-    let VisitorForm { visitor, form } = posted;
+async fn change_role(PathParams(id): PathParams<UserId>, posted: AdminForm) -> PageResult {
+    let AdminForm { visitor, form } = posted;
     visitor.require_recent_authentication(&format!("{MEMBERS}/{id}"))?;
     let by = visitor.visit.user;
     let unknown = || Error::new(Code::ValidationFailed, "Choose a role.").at("/role");
@@ -202,10 +197,7 @@ async fn change_role(
 }
 
 /// Emails a member a link to choose a new password. The admin never sees the link.
-async fn start_reset(
-    PathParams(id): PathParams<UserId>,
-    posted: VisitorForm<AdminArea>,
-) -> PageResult {
+async fn start_reset(PathParams(id): PathParams<UserId>, posted: AdminForm) -> PageResult {
     let visitor = posted.visitor;
     let page = format!("{MEMBERS}/{id}");
     visitor.require_recent_authentication(&page)?;
@@ -233,11 +225,7 @@ async fn start_reset(
     Ok(see_other(&format!("{page}?done=reset")))
 }
 
-async fn removal_page(
-    visitor: &Visitor<AdminArea>,
-    id: UserId,
-    error: Option<&Error>,
-) -> PageResult {
+async fn removal_page(visitor: &Admin, id: UserId, error: Option<&Error>) -> PageResult {
     let user = visitor.read(move |db: &Reader<'_>| users::find(db, id)).await?;
     let is_self = visitor.visit.user == id;
     let frame = visitor.frame(t!("Remove {name}?", name = user.name), Section::Members);
@@ -272,16 +260,13 @@ const REMOVAL_OF_SELF: [&str; 4] = [
 ];
 
 /// Asks for confirmation.
-async fn confirm_removal(
-    PathParams(id): PathParams<UserId>,
-    visitor: Visitor<AdminArea>,
-) -> PageResult {
+async fn confirm_removal(PathParams(id): PathParams<UserId>, visitor: Admin) -> PageResult {
     visitor.require_recent_authentication(&format!("{MEMBERS}/{id}/remove"))?;
     removal_page(&visitor, id, None).await
 }
 
 /// Removes a member from the club.
-async fn remove(PathParams(id): PathParams<UserId>, posted: VisitorForm<AdminArea>) -> PageResult {
+async fn remove(PathParams(id): PathParams<UserId>, posted: AdminForm) -> PageResult {
     let visitor = posted.visitor;
     visitor.require_recent_authentication(&format!("{MEMBERS}/{id}/remove"))?;
     let by = visitor.visit.user;

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use kit::Kind;
 
+use super::shared::Admin;
 use crate::accounts::account;
-use crate::accounts::permissions::AdminArea;
-use crate::admin::audit_text;
 use crate::admin::summary::{self, FailedEmail, Summary, UpcomingEvent};
+use crate::admin::{audit, audit_text};
 use crate::doctor;
 use crate::ids::{InvitationKind, UserKind};
 use crate::names::Names;
@@ -64,7 +64,7 @@ impl Overview {
     }
 }
 
-async fn show(visitor: Visitor<AdminArea>) -> PageResult {
+async fn show(visitor: Admin) -> PageResult {
     let read = |db: &Reader<'_>| {
         let summary = summary::load(db)?;
         let activity = describe_entries(db, &summary.latest)?;
@@ -86,19 +86,16 @@ async fn show(visitor: Visitor<AdminArea>) -> PageResult {
 
 /// Formats entries of the audit log and resolves the names in them.
 fn describe_entries(db: &Reader<'_>, entries: &[AuditEntry]) -> Result<Vec<ActivityItem>> {
-    let actor = |entry: &AuditEntry| {
-        entry.actor.split_once(" via ").map_or(entry.actor.clone(), |(actor, _)| actor.to_owned())
-    };
-    let actors: Vec<_> = entries.iter().map(actor).collect();
+    let actors = entries.iter().map(|entry| audit::actor_and_app(entry).0);
     let subjects = entries.iter().map(|entry| entry.subject.as_str());
-    let names = Names::load(db, actors.iter().map(String::as_str).chain(subjects))?;
-    let item = |(entry, actor): (&AuditEntry, &String)| ActivityItem {
+    let names = Names::load(db, actors.clone().chain(subjects))?;
+    let item = |(entry, actor): (&AuditEntry, &str)| ActivityItem {
         label: audit_text::action_label(&entry.action),
         actor: names.get(actor).unwrap_or_else(|| unnamed_actor_label(actor)).to_owned(),
         subject: names.get(&entry.subject).map(str::to_owned),
         at: entry.at,
     };
-    Ok(entries.iter().zip(&actors).map(item).collect())
+    Ok(entries.iter().zip(actors).map(item).collect())
 }
 
 /// What to call an actor who has no name in the club.
@@ -194,7 +191,7 @@ const EVENT_COLUMNS: &[Column<UpcomingEvent>] = &[
     Column::page("Starts", |event| Cell::Appointment(event.starts_at)),
 ];
 
-async fn events(visitor: Visitor<AdminArea>) -> PageResult {
+async fn events(visitor: Admin) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Asc)?;
     let events = RowPage::read(&visitor, &request, summary::upcoming_events).await?;
     let times = (visitor.app().clock.now(), visitor.read(account::find).await?.timezone);
@@ -214,7 +211,7 @@ const EMAIL_COLUMNS: &[Column<FailedEmail>] = &[
     Column::page("When", |email| Cell::Age(email.updated_at)),
 ];
 
-async fn failed_emails(visitor: Visitor<AdminArea>) -> PageResult {
+async fn failed_emails(visitor: Admin) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let emails = RowPage::read(&visitor, &request, summary::failed_emails).await?;
     let list = emails.list(t!("Failed emails"), EMAIL_COLUMNS, &visitor.times());

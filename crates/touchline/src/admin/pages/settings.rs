@@ -2,8 +2,8 @@
 
 use store::{Reader, Tx};
 
+use super::shared::{Admin, AdminForm};
 use crate::accounts::account::{self, Account, AccountChange};
-use crate::accounts::permissions::AdminArea;
 use crate::accounts::user::Role;
 use crate::web::form::{Field, FilledForm};
 use crate::web::page;
@@ -34,7 +34,7 @@ struct SettingsPage {
     owner: bool,
 }
 
-async fn render_settings(visitor: &Visitor<AdminArea>, form: Option<FilledForm>) -> PageResult {
+async fn render_settings(visitor: &Admin, form: Option<FilledForm>) -> PageResult {
     let account = visitor.read(|db: &Reader<'_>| account::find(db)).await?;
     let page = SettingsPage {
         frame: visitor
@@ -54,12 +54,12 @@ async fn render_settings(visitor: &Visitor<AdminArea>, form: Option<FilledForm>)
     Ok(page::html(page.form.status(), &page)?)
 }
 
-async fn show(visitor: Visitor<AdminArea>) -> PageResult {
+async fn show(visitor: Admin) -> PageResult {
     render_settings(&visitor, None).await
 }
 
-async fn save(posted: VisitorForm<AdminArea>) -> PageResult {
-    let VisitorForm { visitor, form } = posted;
+async fn save(posted: AdminForm) -> PageResult {
+    let AdminForm { visitor, form } = posted;
     visitor.require_recent_authentication(SETTINGS)?;
     let mut form = FilledForm::submitted(FIELDS, &form);
     let change = AccountChange {

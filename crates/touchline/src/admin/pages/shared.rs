@@ -8,6 +8,8 @@ use crate::web::prelude::*;
 
 /// A signed-in admin or owner of the club.
 pub(super) type Admin = Visitor<AdminArea>;
+/// An admin or owner, and the form they sent.
+pub(super) type AdminForm = VisitorForm<AdminArea>;
 
 /// Whether the visitor is an owner of the club.
 pub(super) fn is_owner(visitor: &Admin) -> bool {
@@ -15,7 +17,7 @@ pub(super) fn is_owner(visitor: &Admin) -> bool {
 }
 
 /// Renders a page as the response.
-pub(super) fn show<T: askama::Template>(status: StatusCode, page: &T) -> PageResult<Response> {
+pub(super) fn show<T: askama::Template>(status: StatusCode, page: &T) -> PageResult {
     Ok(crate::web::page::html(status, page)?)
 }
 

@@ -77,7 +77,7 @@ fn count_heads() -> [String; 2] {
     [t!("Requests"), t!("Refused", "requests")].map(|head| format!("#{head}"))
 }
 
-async fn show_usage(visitor: Admin) -> PageResult<Response> {
+async fn show_usage(visitor: Admin) -> PageResult {
     let query = visitor.guest.query()?;
     let week = query.text("range") == "7d";
     let (hours, range) = if week { (HOURS_PER_WEEK, "7d") } else { (HOURS_PER_DAY, "24h") };

@@ -1,43 +1,37 @@
 //! The responses: errors that operations share, headers, and examples.
 
+use http::StatusCode;
 use serde_json::Map;
 
 use super::{reference, referenced_schema};
 use crate::prelude::*;
 use crate::web::document::payload_schema;
 
-/// An error response: status, name of the component, description. Its example is in [`problem_example`].
-const ERRORS: &[(&str, &str, &str)] = &[
-    (
-        "400",
-        "BadRequest",
-        "The request is malformed, or a parameter or field is unknown or invalid.",
-    ),
-    ("401", "Unauthorized", "The credentials are missing or invalid."),
-    ("403", "Forbidden", "The credentials lack a required scope or permission."),
-    ("404", "NotFound", "The object does not exist, or you do not have access to it."),
-    ("408", "RequestTimeout", "The body did not arrive in time."),
-    ("409", "Conflict", "The change conflicts with the current state or with another object."),
-    ("412", "PreconditionFailed", "The object has changed since you read it."),
-    ("413", "PayloadTooLarge", "The body is too large."),
-    ("415", "UnsupportedMediaType", "The content type of the body is not supported."),
-    (
-        "422",
-        "UnprocessableEntity",
-        "Some fields are invalid, or the `Idempotency-Key` was used for a different request.",
-    ),
-    (
-        "429",
-        "TooManyRequests",
-        "Too many requests. Wait for the number of seconds in `Retry-After`.",
-    ),
-    ("500", "InternalServerError", "An internal error occurred. Retry later."),
+/// An error response: status, description. Its example is in [`problem_example`].
+const ERRORS: &[(&str, &str)] = &[
+    ("400", "The request is malformed, or a parameter or field is unknown or invalid."),
+    ("401", "The credentials are missing or invalid."),
+    ("403", "The credentials lack a required scope or permission."),
+    ("404", "The object does not exist, or you do not have access to it."),
+    ("408", "The body did not arrive in time."),
+    ("409", "The change conflicts with the current state or with another object."),
+    ("412", "The object has changed since you read it."),
+    ("413", "The body is too large."),
+    ("415", "The content type of the body is not supported."),
+    ("422", "Some fields are invalid, or the `Idempotency-Key` was used for a different request."),
+    ("429", "Too many requests. Wait for the number of seconds in `Retry-After`."),
+    ("500", "An internal error occurred. Retry later."),
     (
         "503",
-        "ServiceUnavailable",
         "The service is overloaded or unavailable. Wait for the number of seconds in `Retry-After`.",
     ),
 ];
+
+/// The name of the component with an error response: `NotFound`.
+fn error_name(status: &str) -> String {
+    let status = StatusCode::from_bytes(status.as_bytes()).ok();
+    status.and_then(|status| status.canonical_reason()).unwrap_or_default().replace(' ', "")
+}
 
 /// A response header: name of the component, header, description, example.
 const HEADERS: &[(&str, &str, &str, &str)] = &[
@@ -92,7 +86,7 @@ pub(super) fn add_components(document: &mut Value) {
         ((*name).to_owned(), header)
     });
     document["components"]["headers"] = Value::Object(headers.collect());
-    let errors = ERRORS.iter().map(|(status, name, description)| {
+    let errors = ERRORS.iter().map(|(status, description)| {
         let extra: &[&str] = match *status {
             "401" => &["RequestId", "WwwAuthenticate"],
             "429" | "503" => &["RequestId", "RetryAfter"],
@@ -106,7 +100,7 @@ pub(super) fn add_components(document: &mut Value) {
                 "example": problem_example(status),
             } },
         });
-        ((*name).to_owned(), response)
+        (error_name(status), response)
     });
     let mut responses: Map<_, _> = errors.collect();
     responses.insert(
@@ -174,9 +168,9 @@ pub(super) fn complete(method: &str, operation: &mut Value, components: &Value) 
         }
         response["headers"] = header_references(&names);
     }
-    for (status, name, _) in ERRORS {
+    for (status, _) in ERRORS {
         if can_fail_with(method, operation, status) {
-            operation["responses"][status] = reference("responses", name);
+            operation["responses"][status] = reference("responses", &error_name(status));
         }
     }
 }

@@ -95,6 +95,26 @@ pub struct Rows {
     pub row_class: &'static str,
 }
 
+/// Declares constructors of fields that have a name, a label and nothing else.
+macro_rules! constructors {
+    ($($(#[$doc:meta])* $constructor:ident = $base:ident($kind:expr);)+) => {$(
+        $(#[$doc])*
+        pub const fn $constructor(name: &'static str, label: &'static str) -> Self {
+            Self::$base(name, label, $kind)
+        }
+    )+};
+}
+
+/// Declares methods that set one text of a field.
+macro_rules! texts {
+    ($($(#[$doc:meta])* $method:ident = $field:ident;)+) => {$(
+        $(#[$doc])*
+        pub const fn $method(self, $field: &'static str) -> Self {
+            Self { $field, ..self }
+        }
+    )+};
+}
+
 impl Field {
     const fn new(name: &'static str, label: &'static str, kind: Kind) -> Self {
         Self {
@@ -130,25 +150,21 @@ impl Field {
         Self { max, ..Self::new(name, label, Kind::Block) }
     }
 
-    pub const fn email(name: &'static str, label: &'static str) -> Self {
-        Self::input(name, label, Kind::Line("email"))
-    }
-
-    pub const fn password(name: &'static str, label: &'static str) -> Self {
-        Self::input(name, label, Kind::Line("password"))
-    }
-
     pub const fn url(name: &'static str, label: &'static str, max: usize) -> Self {
         Self { max, ..Self::input(name, label, Kind::Line("url")) }
     }
 
-    /// An amount greater than zero.
-    pub const fn amount(name: &'static str, label: &'static str) -> Self {
-        Self::input(name, label, Kind::Amount(1))
-    }
-
-    pub const fn amount_or_zero(name: &'static str, label: &'static str) -> Self {
-        Self::input(name, label, Kind::Amount(0))
+    constructors! {
+        email = input(Kind::Line("email"));
+        password = input(Kind::Line("password"));
+        /// An amount greater than zero.
+        amount = input(Kind::Amount(1));
+        amount_or_zero = input(Kind::Amount(0));
+        /// A whole number.
+        number = input(Kind::Number(0, i64::MAX, mark!("Enter a whole number.")));
+        day = new(Kind::Day);
+        /// A date and time in the time zone of the form.
+        local_time = new(Kind::LocalTime);
     }
 
     /// A percentage. `min` and `max` are in basis points.
@@ -166,11 +182,6 @@ impl Field {
         Self::input(name, label, Kind::AmountOrPercent(by, max)).required("")
     }
 
-    /// A whole number.
-    pub const fn number(name: &'static str, label: &'static str) -> Self {
-        Self::input(name, label, Kind::Number(0, i64::MAX, mark!("Enter a whole number.")))
-    }
-
     /// A whole number in a range, and the error for anything else.
     pub const fn number_from(
         name: &'static str,
@@ -179,15 +190,6 @@ impl Field {
         error: &'static str,
     ) -> Self {
         Self::input(name, label, Kind::Number(min, max, error))
-    }
-
-    pub const fn day(name: &'static str, label: &'static str) -> Self {
-        Self::new(name, label, Kind::Day)
-    }
-
-    /// A date and time in the time zone of the form.
-    pub const fn local_time(name: &'static str, label: &'static str) -> Self {
-        Self::new(name, label, Kind::LocalTime)
     }
 
     /// The currency of all amounts of the form. If it is optional, it is sent only together with an amount.
@@ -248,11 +250,6 @@ impl Field {
         Self { is_label_hidden: true, ..self }
     }
 
-    /// A name for a group, to show it on its own.
-    pub const fn named(self, name: &'static str) -> Self {
-        Self { name, ..self }
-    }
-
     pub const fn rows(name: &'static str, legend: &'static str, rows: Rows) -> Self {
         Self::new(name, legend, Kind::Rows(rows))
     }
@@ -266,30 +263,9 @@ impl Field {
         Self::new(name, "", Kind::Hidden)
     }
 
-    /// Replaces the label of a shared field.
-    pub const fn label(self, label: &'static str) -> Self {
-        Self { label, ..self }
-    }
-
-    pub const fn hint(self, hint: &'static str) -> Self {
-        Self { hint, ..self }
-    }
-
     /// Rejects an empty field with this error. If it is empty, the field reports what it expects.
     pub const fn required(self, error: &'static str) -> Self {
         Self { required: Some(error), ..self }
-    }
-
-    pub const fn default(self, default: &'static str) -> Self {
-        Self { default, ..self }
-    }
-
-    pub const fn autocomplete(self, autocomplete: &'static str) -> Self {
-        Self { autocomplete, ..self }
-    }
-
-    pub const fn attributes(self, attributes: &'static str) -> Self {
-        Self { attributes, ..self }
     }
 
     /// The field applies only if `field` has one of these values. Until then it is hidden.
@@ -297,23 +273,25 @@ impl Field {
         Self { when: Some((field, values)), ..self }
     }
 
-    /// The error for a value that does not apply. Without it, such a value is ignored.
-    pub const fn or_reject(self, rejection: &'static str) -> Self {
-        Self { rejection, ..self }
-    }
-
-    /// The name in the body of the API, if it is another one.
-    pub const fn key(self, key: &'static str) -> Self {
-        Self { key, ..self }
-    }
-
     /// The field is not part of the body of the API.
     pub const fn page_only(self) -> Self {
         Self { key: "", ..self }
     }
 
-    /// Does not send the value if the hidden field `name` has the same one.
-    pub const fn shown_in(self, name: &'static str) -> Self {
-        Self { shown_in: name, ..self }
+    texts! {
+        /// A name for a group, to show it on its own.
+        named = name;
+        /// Replaces the label of a shared field.
+        label = label;
+        hint = hint;
+        default = default;
+        autocomplete = autocomplete;
+        attributes = attributes;
+        /// The error for a value that does not apply. Without it, such a value is ignored.
+        or_reject = rejection;
+        /// The name in the body of the API, if it is another one.
+        key = key;
+        /// Does not send the value if the hidden field `name` has the same one.
+        shown_in = shown_in;
     }
 }

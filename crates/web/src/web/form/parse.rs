@@ -25,8 +25,8 @@ pub(super) fn parse(
 ) -> Result<Option<Value>, String> {
     let value = match field.kind {
         Kind::Line("password") => Value::from(text),
-        Kind::Line(_) => line(text, field.max)?.into(),
-        Kind::Block => block(text, field.max)?.into(),
+        Kind::Line(_) => normalize(text, field.max, text::normalize_line)?.into(),
+        Kind::Block => normalize(text, field.max, text::normalize_block)?.into(),
         Kind::Amount(min) => match context.currency {
             Some(currency) => amount(text, currency, min)?.into(),
             None => return Ok(None),
@@ -50,22 +50,17 @@ pub(super) fn parse(
     Ok(Some(value))
 }
 
-fn line(text: &str, max: usize) -> Result<String, String> {
-    let max = if max == 0 { usize::MAX } else { max };
-    text::normalize_line(text, max).or_else(text_fault)
-}
-
-fn block(text: &str, max: usize) -> Result<String, String> {
-    let max = if max == 0 { usize::MAX } else { max };
-    text::normalize_block(text, max).or_else(text_fault)
-}
-
-fn text_fault(fault: TextFault) -> Result<String, String> {
-    match fault {
+/// A text without surrounding space. If `max` is 0, it may have any length.
+fn normalize(
+    text: &str,
+    max: usize,
+    normalize: fn(&str, usize) -> Result<String, TextFault>,
+) -> Result<String, String> {
+    normalize(text, if max == 0 { usize::MAX } else { max }).or_else(|fault| match fault {
         TextFault::Empty => Ok(String::new()),
         TextFault::TooLong { max } => Err(t!("Use at most {max} characters.", max)),
         TextFault::Control => Err(t!("Remove characters that cannot be displayed.").to_owned()),
-    }
+    })
 }
 
 /// An amount in minor units.

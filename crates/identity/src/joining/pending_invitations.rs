@@ -56,7 +56,7 @@ pub fn list(db: &Reader<'_>, user: &User) -> Result<Vec<PendingInvitation>> {
     )?;
     // Anyone can sign up with any address, so only a confirmed address counts.
     if user.email_verified_at.is_some() {
-        let addressed: Vec<PendingInvitation> = db.all(
+        let mut addressed: Vec<PendingInvitation> = db.all(
             "select i.id, i.account_id, a.name as club, null as team, i.role, i.relation, i.expires_at
              from invitation i
              join account a on a.id = i.account_id
@@ -65,9 +65,8 @@ pub fn list(db: &Reader<'_>, user: &User) -> Result<Vec<PendingInvitation>> {
              order by i.id limit 20 /* any account */",
             bind! { email: user.email_folded.clone() },
         )?;
-        let is_listed = |one: &PendingInvitation| pending.iter().any(|other| other.id == one.id);
-        let more: Vec<_> = addressed.into_iter().filter(|one| !is_listed(one)).collect();
-        pending.extend(more);
+        addressed.retain(|one| pending.iter().all(|other| other.id != one.id));
+        pending.append(&mut addressed);
     }
     Ok(pending)
 }

@@ -117,17 +117,9 @@ pub fn count_missed(db: &Reader<'_>, webhook: &Webhook) -> Result<(i64, bool)> {
     Ok((i64::try_from(new).unwrap_or(MAX_COUNTED) + undelivered, may_have_more))
 }
 
-/// Which deliveries to list.
-#[derive(Debug, Clone, Default)]
-pub struct DeliverySearch {
-    pub status: Option<Status>,
-    pub search: Search,
-}
-
 /// A search for deliveries.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub enum Search {
-    #[default]
     All,
     Delivery(DeliveryId),
     Notification(NotificationId),
@@ -156,12 +148,11 @@ impl Search {
 pub fn deliveries(
     db: &Reader<'_>,
     webhook_id: WebhookId,
-    filter: &DeliverySearch,
+    (status, search): (Option<Status>, &Search),
     page: &Page<DeliveryId>,
 ) -> Result<Vec<Delivery>> {
-    let status = filter.status;
     let (after, limit) = (page.after(DeliveryId::MIN, DeliveryId::MAX), page.fetch_limit());
-    Ok(match &filter.search {
+    Ok(match search {
         Search::All => db.all(
             sql!(SELECT_DELIVERIES, NEWEST_FIRST),
             bind! { webhook_id, status, after, limit },

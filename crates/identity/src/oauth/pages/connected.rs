@@ -14,23 +14,18 @@ use crate::web::sentence::Sentence;
 
 const PAGE: &str = "/account/apps";
 
-/// An app with the combined scopes of all its grants; each device has its own.
-struct ConnectedApp {
-    id: AppId,
-    account: AccountId,
-    name: String,
-    club: String,
-    scopes: Vec<ScopeText>,
-    since: Timestamp,
-    last_used: Option<Timestamp>,
-}
-
 #[derive(Template)]
 #[template(path = "account/apps.html")]
 struct ListPage {
     frame: Frame,
-    apps: Vec<ConnectedApp>,
+    apps: Vec<GrantSummary>,
     now: Timestamp,
+}
+
+impl GrantSummary {
+    fn scope_texts(&self) -> Vec<ScopeText> {
+        scope_text::describe_all(self.scopes)
+    }
 }
 
 /// `GET /account/apps`.
@@ -48,7 +43,7 @@ pub(super) async fn confirm(PathParams(id): PathParams<AppId>, me: Me) -> PageRe
     let frame = me.guest.frame(t!("Disconnect this app?"));
     let lead = Sentence::new("{app} will no longer be able to use {club} on your behalf.");
     ConfirmPage::new(frame, "Disconnect", PAGE)
-        .lead(lead.name("app", &app.name).name("club", &app.club))
+        .lead(lead.name("app", &app.app).name("club", &app.club))
         .effect("The app is signed out immediately on every device.")
         .effect("Data that it has already read or changed is not affected.")
         .effect("You can connect it again from the app at any time.")
@@ -63,7 +58,7 @@ pub(super) async fn revoke(
 ) -> PageResult {
     let app = find_connected(&me, id).await?;
     let (user, session) = (me.visit.user, me.visit.session);
-    let scope = me.guest.scope_in(app.account, user);
+    let scope = me.guest.scope_in(app.account_id, user);
     let revoke = move |tx: &Tx<'_>| {
         session::check_active(tx, session)?;
         grant::revoke_of_user_for_app(tx, user, id, "revoked_by_user")
@@ -72,34 +67,25 @@ pub(super) async fn revoke(
     Ok(see_other(&format!("{PAGE}?done")))
 }
 
-async fn find_connected(me: &Me, id: AppId) -> Result<ConnectedApp> {
+async fn find_connected(me: &Me, id: AppId) -> Result<GrantSummary> {
     let apps = list_connected(me).await?;
-    apps.into_iter().find(|app| app.id == id).ok_or_else(Error::not_found)
+    apps.into_iter().find(|app| app.app_id == id).ok_or_else(Error::not_found)
 }
 
-async fn list_connected(me: &Me) -> Result<Vec<ConnectedApp>> {
+/// The apps with the combined scopes of all their grants; each device has its own.
+async fn list_connected(me: &Me) -> Result<Vec<GrantSummary>> {
     let user = me.visit.user;
     let read = move |db: &Reader<'_>| grant::grants_of_user(db, user);
     let grants = me.guest.read("connected apps", read).await?;
-    let mut by_app: BTreeMap<AppId, Vec<GrantSummary>> = BTreeMap::new();
+    let mut apps: BTreeMap<AppId, GrantSummary> = BTreeMap::new();
     for grant in grants {
-        by_app.entry(grant.app_id).or_default().push(grant);
+        let Some(app) = apps.get_mut(&grant.app_id) else {
+            apps.insert(grant.app_id, grant);
+            continue;
+        };
+        app.scopes = Scopes::of(app.scopes.names().chain(grant.scopes.names()));
+        app.created_at = app.created_at.min(grant.created_at);
+        app.last_used_at = app.last_used_at.max(grant.last_used_at);
     }
-    Ok(by_app.into_values().rev().filter_map(merge_grants).collect())
-}
-
-fn merge_grants(grants: Vec<GrantSummary>) -> Option<ConnectedApp> {
-    let scopes = Scopes::of(grants.iter().flat_map(|grant| grant.scopes.names()));
-    let since = grants.iter().map(|grant| grant.created_at).min()?;
-    let last_used = grants.iter().filter_map(|grant| grant.last_used_at).max();
-    let first = grants.into_iter().next()?;
-    Some(ConnectedApp {
-        id: first.app_id,
-        account: first.account_id,
-        name: first.app,
-        club: first.club,
-        scopes: scope_text::describe_all(scopes),
-        since,
-        last_used,
-    })
+    Ok(apps.into_values().rev().collect())
 }

@@ -46,18 +46,16 @@ pub(super) async fn show(
     if method == Method::HEAD {
         return Ok(StatusCode::OK.into_response());
     }
-    let Some((token, pending)) = find_request(&me, &token).await? else {
-        return Ok(expired_page()?);
-    };
+    let Some((token, pending)) = find_request(&me, &token).await? else { return expired_page() };
     require_authentication(&me, &pending).await?;
     let session = user_session(&me);
     let open = move |tx: &Tx<'_>| pending_request::open(tx, &token, session);
     let scope = me.guest.scope_in(pending.account_id, me.visit.user);
-    Ok(match me.app().db.write(scope, open).await? {
-        OpenResult::Gone => expired_page()?,
-        OpenResult::OtherSession => other_session_page()?,
-        OpenResult::Prompt(prompt) => page(&me, &prompt)?,
-    })
+    match me.app().db.write(scope, open).await? {
+        OpenResult::Gone => expired_page(),
+        OpenResult::OtherSession => other_session_page(),
+        OpenResult::Prompt(prompt) => Ok(page(&me, &prompt)?),
+    }
 }
 
 /// `POST /oauth/consent/{token}`.
@@ -65,9 +63,7 @@ pub(super) async fn answer(
     PathParams(token): PathParams<String>,
     MyForm { visitor: me, form }: MyForm,
 ) -> PageResult {
-    let Some((token, pending)) = find_request(&me, &token).await? else {
-        return Ok(expired_page()?);
-    };
+    let Some((token, pending)) = find_request(&me, &token).await? else { return expired_page() };
     require_authentication(&me, &pending).await?;
     let (session, allow) = (user_session(&me), form.text("answer") == "allow");
     let app = me.app();
@@ -76,16 +72,15 @@ pub(super) async fn answer(
     let work = move |tx: &Tx<'_>| pending_request::answer(tx, &token, session, allow, &options);
     let scope = me.guest.scope_in(pending.account_id, me.visit.user);
     let issuer = app.base_url.as_str();
-    Ok(match app.db.write(scope, work).await? {
-        AnswerResult::Gone => expired_page()?,
-        AnswerResult::OtherSession => other_session_page()?,
+    let url = match app.db.write(scope, work).await? {
+        AnswerResult::Gone => return expired_page(),
+        AnswerResult::OtherSession => return other_session_page(),
         AnswerResult::Redirect(target, Ok(code)) => {
-            redirect_to_app(&target.response_url(issuer, &[("code", code.reveal())]))?
+            target.response_url(issuer, &[("code", code.reveal())])
         }
-        AnswerResult::Redirect(target, Err(error)) => {
-            redirect_to_app(&target.error_url(issuer, error))?
-        }
-    })
+        AnswerResult::Redirect(target, Err(error)) => target.error_url(issuer, error),
+    };
+    Ok(redirect_to_app(&url)?)
 }
 
 /// Redirects a user who must authenticate again first.
@@ -132,14 +127,14 @@ fn page(me: &Me, prompt: &ConsentPrompt) -> Result<Response> {
     html_with_form_action(StatusCode::OK, &page, &redirect::csp_source(redirect_uri))
 }
 
-fn expired_page() -> Result<Response> {
+fn expired_page() -> PageResult {
     let text = mark!("This request was already answered or has expired.");
     let advice = mark!("Go back to the app and start again from there.");
-    error_page(StatusCode::GONE, mark!("Request expired"), text, advice)
+    Ok(error_page(StatusCode::GONE, mark!("Request expired"), text, advice)?)
 }
 
-fn other_session_page() -> Result<Response> {
+fn other_session_page() -> PageResult {
     let text = mark!("This request was opened in another browser or by another user.");
     let advice = mark!("Go back to the app and start again from there.");
-    error_page(StatusCode::FORBIDDEN, mark!("Request not available"), text, advice)
+    Ok(error_page(StatusCode::FORBIDDEN, mark!("Request not available"), text, advice)?)
 }

@@ -79,7 +79,7 @@ async fn submit(GuestForm { guest, form }: GuestForm) -> PageResult {
     let address = text::to_nfc(email).into_owned();
     let user = guest.read("sign-in", move |db| user::find_by_email(db, &address)).await?;
     let signed_in_session = match password_proof(&guest.app, user.as_ref(), password).await? {
-        Some(proof) => sign_in_with_password(&guest, proof, attempt).await?,
+        Some(proof) => sign_in_with_password(&guest, proof, &attempt).await?,
         None => None,
     };
     let (Some(user), Some((session, token))) = (&user, signed_in_session) else {
@@ -117,9 +117,9 @@ pub(super) async fn password_proof(
 async fn sign_in_with_password(
     guest: &Guest,
     proof: PasswordProof,
-    attempt: Attempt,
+    attempt: &Attempt,
 ) -> Result<Option<(Session, Token)>> {
-    let (browser, previous) = (guest.browser(), previous_session(guest));
+    let (browser, previous, attempt) = (guest.browser(), previous_session(guest), *attempt);
     let sign_in = move |tx: &Tx<'_>| {
         let session = authentication::sign_in_with_password(tx, &proof, browser, previous)?;
         // While the second step is missing, the attempt still counts as a failure.
@@ -161,7 +161,7 @@ async fn submit_code(GuestForm { guest, form }: GuestForm) -> PageResult {
     let id = visit.user;
     let attempt = attempt(&guest, Factor::Code, &visit.email).await?;
     let user = guest.read("sign-in", move |db| user::find(db, id)).await?;
-    let completed = match sign_in_with_code(&guest, &visit, attempt, form.text("code")).await {
+    let completed = match sign_in_with_code(&guest, &visit, &attempt, form.text("code")).await {
         // The pending session has ended, for example because the password was changed.
         Err(error) if error.code == Code::InvalidCredentials => {
             return Ok(clear_session_cookie(see_other("/sign-in")));
@@ -206,10 +206,10 @@ async fn count_wrong_code(guest: &Guest, visit: &SessionLookup) -> Result<bool> 
 async fn sign_in_with_code(
     guest: &Guest,
     visit: &SessionLookup,
-    attempt: Attempt,
+    attempt: &Attempt,
     code: &str,
 ) -> Result<Option<(Method, Token)>> {
-    let (key, code) = (guest.app.secrets.key("totp"), code.to_owned());
+    let (key, code, attempt) = (guest.app.secrets.key("totp"), code.to_owned(), *attempt);
     let (browser, pending) = (guest.browser(), (visit.user, visit.session));
     let sign_in = move |tx: &Tx<'_>| {
         let completed = authentication::sign_in_with_code(tx, &key, pending, &code, browser)?;

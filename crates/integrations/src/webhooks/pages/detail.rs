@@ -9,7 +9,7 @@ use crate::prelude::*;
 use crate::web::list::FilterBar;
 use crate::web::prelude::*;
 use crate::webhooks::delivery::{Delivery, Status as DeliveryStatus};
-use crate::webhooks::summary::{self, DeliverySearch, Hour, Last24Hours, Search, Undelivered};
+use crate::webhooks::summary::{self, Hour, Last24Hours, Search, Undelivered};
 use crate::webhooks::webhook::{self, Ordering, Webhook};
 
 /// The messages after an action.
@@ -104,10 +104,11 @@ pub(super) async fn one(
     let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let q: String = request.form.text("q").chars().take(MAX_SEARCH_LENGTH).collect();
     let status = DeliveryStatus::parse(request.form.text("status"));
-    let filter = DeliverySearch { status, search: Search::parse(&q) };
-    let is_search = !matches!(filter.search, Search::All);
+    let search = Search::parse(&q);
+    let is_search = !matches!(search, Search::All);
     let data = visitor.read(move |db| load(db, id)).await?;
-    let deliveries = move |db: &Reader<'_>, page: &_| summary::deliveries(db, id, &filter, page);
+    let deliveries =
+        move |db: &Reader<'_>, page: &_| summary::deliveries(db, id, (status, &search), page);
     let RowPage { rows, next } = RowPage::read(&visitor, &request, deliveries).await?;
     let filters = request.filters();
     let webhook_href = data.webhook.path();

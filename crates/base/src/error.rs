@@ -367,7 +367,7 @@ impl<T, E: Into<Error>> UniqueViolationExt<T> for std::result::Result<T, E> {
 }
 
 /// An error that may be the violation of a unique constraint.
-pub trait AsUniqueViolation: Into<Error> {}
+pub trait AsUniqueViolation {}
 
 impl<E: Into<Error>> AsUniqueViolation for E {}
 

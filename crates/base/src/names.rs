@@ -6,7 +6,11 @@ use kit::{Id, Kind};
 use store::{Reader, bind};
 
 use crate::error::Result;
-use crate::ids::*;
+use crate::ids::{
+    AccountKind, AppKind, ClaimKind, DiscountKind, DueKind, EventKind, FeedKind, InvitationKind,
+    KeyKind, LocationKind, MemberKind, MessageKind, OrderKind, PersonKind, ProductKind, TeamKind,
+    UserKind, WebhookKind,
+};
 
 /// The maximum number of characters of a name. Longer names are truncated.
 const MAX_CHARS: usize = 80;
@@ -159,6 +163,7 @@ const CLAIMS: &str = "
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::{OrderId, RsvpId};
 
     #[test]
     fn ids_are_recognized() {

@@ -93,7 +93,9 @@ fn mac(key: &[u8; 32], parts: &[&[u8]]) -> [u8; 32] {
 /// The HMAC-SHA256 of the concatenated parts, not yet finished.
 pub fn hmac(key: &[u8; 32], parts: &[&[u8]]) -> Hmac<Sha256> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC accepts keys of any length");
-    parts.iter().for_each(|part| mac.update(part));
+    for part in parts {
+        mac.update(part);
+    }
     mac
 }
 

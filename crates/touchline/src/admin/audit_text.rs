@@ -134,6 +134,7 @@ fn looks_like_id(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::i18n::Locale;
 
     fn fields(details: &str) -> Vec<(String, Option<String>, String)> {
         let fields = describe_details(details).into_iter();

@@ -107,10 +107,8 @@ pub(super) async fn of_treasurer(
     let (team, statement) = visitor.read(load).await?;
     let frame = visitor.frame(statement_title(&team), Section::Dues);
     let frame = frame.flash(remind::flash(&visitor)?);
-    render(
-        StatusCode::OK,
-        &TreasurersPage { frame, view: View { team, statement, is_treasurer: true } },
-    )
+    let view = View { team, statement, is_treasurer: true };
+    render(StatusCode::OK, &TreasurersPage { frame, view })
 }
 
 pub(super) async fn of_coach(
@@ -124,8 +122,6 @@ pub(super) async fn of_coach(
     };
     let (team, statement) = visitor.read(load).await?;
     let frame = visitor.frame(statement_title(&team), Section::MyDues);
-    render(
-        StatusCode::OK,
-        &CoachesPage { frame, view: View { team, statement, is_treasurer: false } },
-    )
+    let view = View { team, statement, is_treasurer: false };
+    render(StatusCode::OK, &CoachesPage { frame, view })
 }

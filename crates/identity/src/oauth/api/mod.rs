@@ -81,7 +81,7 @@ struct ErrorResponse {
     status: StatusCode,
     error: OAuthError,
     /// Seconds for the `Retry-After` header.
-    retry_after: Option<u64>,
+    retry_after: Option<u32>,
     /// Whether to send `WWW-Authenticate`, because the client used the `Authorization` header.
     challenge: bool,
 }
@@ -99,22 +99,19 @@ impl From<OAuthError> for ErrorResponse {
 impl From<Error> for ErrorResponse {
     fn from(cause: Error) -> Self {
         let status = cause.code.status();
-        let error = match cause.code {
+        let (error, description) = match cause.code {
             Code::Overloaded => {
-                let description = "The service is busy. Try again in a moment.";
-                OAuthError::new(ErrorCode::TemporarilyUnavailable, description)
+                (ErrorCode::TemporarilyUnavailable, "The service is busy. Try again in a moment.")
             }
             _ if status.is_server_error() => {
                 tracing::error!(cause = ?cause.cause, "an OAuth request failed");
-                OAuthError::new(ErrorCode::ServerError, "An internal error occurred.")
+                (ErrorCode::ServerError, "An internal error occurred.")
             }
-            Code::RateLimited => {
-                OAuthError::new(ErrorCode::SlowDown, "Too many requests. Try again later.")
-            }
-            Code::PayloadTooLarge => OAuthError::invalid_request("The request body is too large."),
-            _ => OAuthError::invalid_request("The request is malformed."),
+            Code::RateLimited => (ErrorCode::SlowDown, "Too many requests. Try again later."),
+            Code::PayloadTooLarge => (ErrorCode::InvalidRequest, "The request body is too large."),
+            _ => (ErrorCode::InvalidRequest, "The request is malformed."),
         };
-        let retry_after = cause.retry_after.map(u64::from);
+        let (error, retry_after) = (OAuthError { error, description }, cause.retry_after);
         Self { status, error, retry_after, challenge: false }
     }
 }

@@ -10,7 +10,6 @@ use crate::webhooks::access;
 use crate::webhooks::actions::{self, Replay, ReplayRange};
 use crate::webhooks::address;
 use crate::webhooks::delivery::Delivery;
-use crate::webhooks::edit::NO_EVENTS;
 use crate::webhooks::edit::{self, CreatedWebhook, EditContext, NewWebhook, WebhookChange};
 use crate::webhooks::listing::{self, WebhookFilter};
 use crate::webhooks::webhook::Webhook;
@@ -302,6 +301,6 @@ fn check_rules(fields: &mut Fields, url: Option<&str>, patterns: Option<&[String
         }
     }
     if patterns.is_some_and(<[String]>::is_empty) && !fields.is_faulty("events") {
-        fields.fault("events", "empty", NO_EVENTS);
+        fields.fault("events", "empty", edit::NO_EVENTS);
     }
 }

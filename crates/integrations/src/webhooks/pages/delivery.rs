@@ -93,7 +93,12 @@ pub(super) async fn one(
 ) -> PageResult<Response> {
     let (webhook, delivery, body, zone) = visitor.read(move |db| load(db, id, delivery)).await?;
     let (app, now) = (visitor.app(), visitor.app().clock.now());
-    let request = body.map(|body| request(app, &webhook, &delivery, body));
+    let request = body.map(|raw| RequestPreview {
+        timestamp: delivery.attempts.0.last().map(|attempt| attempt.at.seconds()),
+        pretty: pretty_print(&raw),
+        curl: curl(app, &webhook, &delivery, &raw),
+        raw,
+    });
     let webhook_href = webhook.path();
     let frame = visitor.frame(delivery.kind.clone(), Section::Webhooks);
     let page = DeliveryPage {
@@ -112,15 +117,6 @@ pub(super) async fn one(
         zone,
     };
     render(StatusCode::OK, &page)
-}
-
-fn request(app: &App, webhook: &Webhook, delivery: &Delivery, raw: String) -> RequestPreview {
-    RequestPreview {
-        timestamp: delivery.attempts.0.last().map(|attempt| attempt.at.seconds()),
-        pretty: pretty_print(&raw),
-        curl: curl(app, webhook, delivery, &raw),
-        raw,
-    }
 }
 
 /// Pretty-prints JSON without changing anything else: no sorting, no rounding, no other escapes.

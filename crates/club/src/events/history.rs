@@ -6,8 +6,8 @@ use crate::prelude::*;
 
 row! {
     /// An entry in the history of a member's RSVP.
+    #[macros::object("rsvp_change")]
     #[derive(Debug, Clone, Serialize, ToSchema)]
-    #[serde(tag = "object", rename = "rsvp_change")]
     #[schema(as = RsvpHistoryEntry)]
     pub struct RsvpChange {
         pub event_id: EventId,
@@ -35,8 +35,8 @@ impl Paged for RsvpChange {
 
 row! {
     /// A member who has not answered.
+    #[macros::object("unanswered")]
     #[derive(Debug, Clone, Serialize, ToSchema)]
-    #[serde(tag = "object", rename = "unanswered")]
     #[schema(as = UnansweredMember)]
     pub struct Unanswered {
         #[serde(rename = "member_id")]

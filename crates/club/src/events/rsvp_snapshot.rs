@@ -5,8 +5,8 @@ use crate::prelude::*;
 use crate::signals::Subject;
 
 /// An RSVP in a notification. It has no note, because the note can contain health information.
+#[macros::object("rsvp")]
 #[derive(Debug, Serialize, ToSchema)]
-#[serde(tag = "object", rename = "rsvp")]
 #[schema(as = RsvpSnapshot)]
 pub struct RsvpSnapshot {
     pub id: RsvpId,

@@ -11,8 +11,8 @@ use crate::roster::person;
 use crate::signals::Subject;
 
 /// The receipt of a message by one person.
+#[macros::object("receipt")]
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(tag = "object", rename = "receipt")]
 #[schema(as = ReadReceipt)]
 pub struct Receipt {
     /// Message that was received.
@@ -57,8 +57,8 @@ impl ReceiptRow {
 }
 
 /// A receipt in a notification: the message was read by the person. It contains no names and no content.
+#[macros::object("receipt")]
 #[derive(Debug, Serialize, ToSchema)]
-#[serde(tag = "object", rename = "receipt")]
 #[schema(as = ReceiptSnapshot)]
 pub struct ReceiptSnapshot {
     /// Message that was read.

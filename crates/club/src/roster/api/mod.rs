@@ -8,7 +8,6 @@ use crate::prelude::*;
 use crate::roster::member::{self, Member, MemberChange, MemberFilter, MemberStatus};
 use crate::roster::new_members::{self, NewMember, RosterBatch};
 use crate::roster::private_data::{HasPrivateData, PrivateAccess, redact_member, redact_response};
-use crate::roster::profile::Private;
 use crate::roster::profile::{self, PeopleFilter, Profile, ProfileChange};
 use crate::teams::team;
 use crate::web::caller::{PeopleRead, Permission, RosterRead, RosterWrite};
@@ -17,7 +16,7 @@ use crate::web::reply::BatchResponse;
 
 /// Routes of the roster of a team, of batches and of people.
 pub fn routes(routes: Routes) -> Routes {
-    let routes = routes.with_schema::<Private>();
+    let routes = routes.with_snapshot("Member", &[]).with_snapshot("Person", &[]);
     let routes = routes
         .with(routes!(list, add))
         .with(routes!(find, change, remove))

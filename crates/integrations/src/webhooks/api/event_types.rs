@@ -14,8 +14,8 @@ pub fn routes(routes: Routes) -> Routes {
 }
 
 /// A type of notification that webhooks can subscribe to.
+#[macros::object("event_type")]
 #[derive(Debug, Serialize, ToSchema)]
-#[serde(tag = "object", rename = "event_type")]
 #[schema(as = EventTypeInfo)]
 struct EventType {
     /// Name of the type, as used in the `events` of a webhook.

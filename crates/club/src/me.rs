@@ -7,9 +7,9 @@ use utoipa::openapi::{RefOr, Schema};
 use crate::accounts::account::{self, Account};
 use crate::accounts::api_key;
 use crate::accounts::credential::Holder;
+use crate::accounts::permissions::AnyCredential;
 use crate::accounts::user::{self, Role};
 use crate::prelude::*;
-use crate::web::caller::AnyCredential;
 use crate::web::module::Module;
 use crate::web::prelude::*;
 

@@ -19,6 +19,7 @@ pub mod demo;
 pub mod jobs;
 pub mod cli;
 
+use crate::accounts::permissions;
 use crate::personal_data::PersonalData;
 use crate::prelude::*;
 use crate::web::module::Module;
@@ -49,6 +50,7 @@ pub const MODULES: [&Module; 18] = [
 
 /// Registers what modules provide to each other. Every process does this before it opens the database.
 pub fn register_modules() {
+    permissions::register(MODULES.iter().flat_map(|module| module.permissions));
     notification_kinds::register(MODULES.iter().flat_map(|module| module.notification_kinds));
     let reactions = MODULES.iter().flat_map(|module| module.reactions);
     signals::register_reactions(reactions.copied());

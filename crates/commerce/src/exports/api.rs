@@ -12,9 +12,13 @@ use super::orders::OrdersTable;
 use super::roster::RosterTable;
 use super::rsvps::RsvpsTable;
 use super::table::{CsvWriter, Table};
+use crate::accounts::permissions::Permission;
+use crate::events::EventsOversee;
 use crate::events::event::EventFilter;
+use crate::money::LedgerRead;
 use crate::prelude::*;
-use crate::web::caller::{EventsOversee, LedgerRead, OrdersOversee, PeopleRead, Permission};
+use crate::roster::PeopleRead;
+use crate::shop::OrdersOversee;
 use crate::web::prelude::*;
 
 pub fn routes(routes: Routes) -> Routes {

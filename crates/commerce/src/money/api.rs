@@ -3,8 +3,8 @@
 use super::listing::{self, PaymentFilter, RefundFilter};
 use super::payment::{Payment, Refund};
 use super::settings::{self, PaymentSettings, PaymentSettingsChange};
+use crate::money::{MoneyManage, OrdersRead};
 use crate::prelude::*;
-use crate::web::caller::{MoneyManage, OrdersRead};
 use crate::web::prelude::*;
 
 /// Maximum number of reminders for one due date.

@@ -15,10 +15,20 @@ pub use kit::money::MAX_AMOUNT;
 use crate::rights::ScopeName;
 use crate::web::module::Module;
 
+crate::permissions! {
+    /// View orders and dues.
+    OrdersRead: Some(ScopeName::OrdersRead), KnownPerson;
+    /// View the ledger.
+    LedgerRead: Some(ScopeName::OrdersRead), Admin;
+    /// Manage payment settings and discount codes.
+    MoneyManage: Some(ScopeName::OrdersWrite), Admin;
+}
+
 /// This module.
 pub const MODULE: Module = Module {
     api: api::routes,
     pages: pages::router,
+    permissions: PERMISSIONS,
     notification_kinds: crate::notification_kinds! {
         Some(ScopeName::OrdersRead), "PaymentSettings" {
             "payment_settings.updated": "The account's payment settings were changed.";

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::api::{MAX_HOLD_MINUTES, MAX_REMINDER_OFFSET_DAYS, MAX_REMINDERS};
 use super::settings::{self, PaymentSettings, PaymentSettingsChange};
-use crate::accounts::permissions::MoneyManage;
+use crate::money::MoneyManage;
 use crate::prelude::*;
 use crate::web::form::{Choice, Field, FilledForm};
 use crate::web::page;

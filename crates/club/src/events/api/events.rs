@@ -5,8 +5,8 @@ use macros::query;
 use crate::events::edit::{self, ApplyTo, Cancellation, EventChange};
 use crate::events::event::{self, EventFilter, EventView};
 use crate::events::schedule::{self, NewEvent};
+use crate::events::{EventsRead, EventsWrite};
 use crate::prelude::*;
-use crate::web::caller::{EventsRead, EventsWrite};
 use crate::web::prelude::*;
 
 pub fn routes(routes: Routes) -> Routes {

@@ -4,9 +4,9 @@ use crate::events::event::{self, EventView};
 use crate::events::history::{self, RsvpChange, Unanswered};
 use crate::events::rsvp::{self, NewAnswer, Rsvp, RsvpFilter};
 use crate::events::volunteers::{self, DutyAssignment};
+use crate::events::{EventsAnswer, EventsOversee, EventsRead};
 use crate::prelude::*;
 use crate::rights::SenderIdentity;
-use crate::web::caller::{EventsAnswer, EventsOversee, EventsRead};
 use crate::web::prelude::*;
 
 pub fn routes(routes: Routes) -> Routes {

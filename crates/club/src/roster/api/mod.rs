@@ -4,13 +4,14 @@ mod safeguarding;
 
 use kit::string_enum;
 
+use crate::accounts::permissions::Permission;
 use crate::prelude::*;
 use crate::roster::member::{self, Member, MemberChange, MemberFilter, MemberStatus};
 use crate::roster::new_members::{self, NewMember, RosterBatch};
 use crate::roster::private_data::{HasPrivateData, PrivateAccess, redact_member, redact_response};
 use crate::roster::profile::{self, PeopleFilter, Profile, ProfileChange};
+use crate::roster::{PeopleRead, RosterRead, RosterWrite};
 use crate::teams::team;
-use crate::web::caller::{PeopleRead, Permission, RosterRead, RosterWrite};
 use crate::web::prelude::*;
 use crate::web::reply::BatchResponse;
 

@@ -6,8 +6,9 @@ use crate::dues::due::{self, Category, DueFilter, DueView, LateFee};
 use crate::dues::plan::{MAX_INSTALLMENTS, NewInstallment, YEARS};
 use crate::dues::reminders::{self, RemindRequest, ReminderResult};
 use crate::money::MAX_AMOUNT;
+use crate::money::OrdersRead;
 use crate::prelude::*;
-use crate::web::caller::{OrdersManage, OrdersRead};
+use crate::shop::OrdersManage;
 use crate::web::prelude::*;
 use crate::web::reply::BatchResponse;
 

@@ -3,7 +3,7 @@
 use super::detail::PaymentRow;
 use super::family::{VisibleDue, load_visible};
 use super::{LIST_PATH, OWN_DUES_PATH, formatting};
-use crate::accounts::permissions::OrdersRead;
+use crate::money::OrdersRead;
 use crate::prelude::*;
 use crate::web::prelude::*;
 

@@ -1,9 +1,9 @@
 //! The printable statement of a team, for treasurers and for the team's managers.
 
 use super::{Treasurer, formatting, render};
-use crate::accounts::permissions::OrdersOversee;
 use crate::dues::statement::{self, Sums, TeamStatement, Total};
 use crate::prelude::*;
+use crate::shop::OrdersOversee;
 use crate::teams::team::{self, Team};
 use crate::web::prelude::*;
 

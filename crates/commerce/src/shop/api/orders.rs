@@ -2,6 +2,7 @@
 
 use macros::input;
 
+use crate::money::OrdersRead;
 use crate::money::payment::{self, Method, Payment, PaymentDetails, Refund};
 use crate::paging;
 use crate::prelude::*;
@@ -12,7 +13,7 @@ use crate::shop::order::{self, Order, OrderChange};
 use crate::shop::placing::{self, NewOrder};
 use crate::shop::refunding::{self, NewRefund, RefundedOrder};
 use crate::shop::settle;
-use crate::web::caller::{OrdersManage, OrdersPlace, OrdersRead};
+use crate::shop::{OrdersManage, OrdersPlace};
 use crate::web::prelude::*;
 
 pub(in crate::shop) const MAX_NOTE_LENGTH: usize = 1000;

@@ -17,11 +17,13 @@ mod display;
 
 use std::borrow::Borrow;
 
-use crate::accounts::permissions::{MoneyManage, OrdersPlace, OrdersRead, Permission};
+use crate::accounts::permissions::Permission;
 use crate::i18n::{Locale, format};
+use crate::money::{MoneyManage, OrdersRead};
 use crate::names::Names;
 use crate::paging;
 use crate::prelude::*;
+use crate::shop::OrdersPlace;
 use crate::shop::order::{Line, Order};
 use crate::shop::product_listing::{self, ProductFilter};
 use crate::teams::team::{self, Status, TeamFilter};

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::accounts::permissions::OwnAccount;
 use crate::accounts::scope_text::{self, ScopeText};
 use crate::accounts::session;
 use crate::oauth::grant::{self, GrantSummary};
 use crate::prelude::*;
-use crate::web::caller::OwnAccount;
 use crate::web::confirm::ConfirmPage;
 use crate::web::page::html;
 use crate::web::prelude::*;

@@ -4,13 +4,13 @@ use http::Method;
 use kit::secret::{Token, TokenKind};
 
 use super::{error_page, is_session_valid_in, redirect_to_app};
+use crate::accounts::permissions::OwnAccount;
 use crate::accounts::scope_text::{self, ScopeText};
 use crate::oauth::pending_request::{
     self, AnswerResult, CodeOptions, ConsentPrompt, OpenResult, PendingRequest, UserSession,
 };
 use crate::oauth::redirect;
 use crate::prelude::*;
-use crate::web::caller::OwnAccount;
 use crate::web::page::html_with_form_action;
 use crate::web::prelude::*;
 use crate::web::visitor::{PageError, sign_in_url, url_encode};

@@ -2,9 +2,9 @@
 
 use std::sync::OnceLock;
 
+use crate::accounts::permissions::AnyCredential;
 use crate::notification_kinds::{self, Kind};
 use crate::prelude::*;
-use crate::web::caller::AnyCredential;
 use crate::web::docs;
 use crate::web::document::payload_schema;
 use crate::web::prelude::*;

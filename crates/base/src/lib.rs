@@ -27,6 +27,7 @@ pub mod resource;
 pub mod personal_data;
 pub mod demo_club;
 pub mod prelude;
+pub mod table;
 pub mod config;
 pub mod address_policy;
 pub mod outbound;

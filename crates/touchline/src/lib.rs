@@ -27,7 +27,7 @@ use crate::web::prelude::*;
 use crate::web::{assets, docs, health};
 
 /// All modules. A module comes after those it uses.
-pub const MODULES: [&Module; 18] = [
+pub const MODULES: [&Module; 17] = [
     &me::MODULE,
     &teams::MODULE,
     &roster::MODULE,
@@ -38,7 +38,6 @@ pub const MODULES: [&Module; 18] = [
     &shop::MODULE,
     &dues::MODULE,
     &cards::MODULE,
-    &exports::MODULE,
     &privacy::MODULE,
     &signin::MODULE,
     &joining::MODULE,

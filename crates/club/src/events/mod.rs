@@ -18,6 +18,8 @@ pub mod rsvp_snapshot;
 pub mod schedule;
 pub mod volunteers;
 pub mod event_time;
+pub mod export;
+pub mod rsvp_export;
 
 use crate::personal_data::PersonalData;
 use crate::rights::ScopeName;

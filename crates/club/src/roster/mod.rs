@@ -24,6 +24,7 @@ pub mod private_data;
 pub mod duplicates;
 pub mod erasure;
 mod version_cascade;
+pub mod export;
 pub mod preferences;
 
 use crate::rights::ScopeName;

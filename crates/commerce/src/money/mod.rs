@@ -4,6 +4,7 @@
 //! in the same transaction as the change.
 
 pub mod api;
+pub mod export;
 pub mod ledger;
 pub mod listing;
 pub mod pages;

@@ -9,6 +9,7 @@ pub mod buyer;
 pub mod checkout;
 pub mod code_use;
 pub mod discount;
+pub mod export;
 pub mod cancellation;
 pub mod fulfillment;
 pub mod personal_data;

@@ -3,10 +3,12 @@
 use super::formatting::{self, DisplayNames};
 use super::{LIST_PATH, OWN_DUES_PATH, Treasurer, render};
 use crate::dues::due::{self, Category, DueFilter, DueView, Status};
+use crate::dues::export::DuesTable;
 use crate::dues::statement;
 use crate::dues::totals::{self, DueTotals};
 use crate::prelude::*;
 use crate::teams::team::{self, TeamFilter};
+use crate::web::export::ExportSource;
 use crate::web::list::{Cell, Column, FilterBar, List};
 use crate::web::prelude::*;
 
@@ -241,4 +243,9 @@ fn flash(visitor: &Treasurer) -> Option<Flash> {
 /// Path of the list of dues created by a charge, with a confirmation message.
 pub(super) fn charge_list_path(charge: &str, done: &str) -> String {
     format!("{LIST_PATH}?charge={charge}&done={done}")
+}
+
+pub(super) async fn export(visitor: Treasurer) -> PageResult<Response> {
+    let file = Download { table: DuesTable::default(), bom: true };
+    Ok(file.send(ExportSource::of_club(&visitor)?, "dues.csv").await?)
 }

@@ -4,7 +4,6 @@ use super::storefront::{family_access, render_storefront};
 use super::{
     is_form_error, map_faults, money, run_once, seller_name, staff_order, submitted_id, team_names,
 };
-use crate::accounts::permissions::Permission;
 use crate::i18n::{Locale, format};
 use crate::prelude::*;
 use crate::shop::api::discounts::MAX_CODE_LENGTH;

@@ -17,7 +17,6 @@ mod display;
 
 use std::borrow::Borrow;
 
-use crate::accounts::permissions::Permission;
 use crate::i18n::{Locale, format};
 use crate::money::{MoneyManage, OrdersRead};
 use crate::names::Names;
@@ -70,6 +69,7 @@ fn catalog_routes() -> Router<App> {
 fn order_routes() -> Router<App> {
     Router::new()
         .route("/admin/orders", get(orders::list))
+        .route("/admin/exports/orders.csv", get(orders::export))
         .route("/admin/orders/new", get(staff_order::new).post(staff_order::create))
         .route("/admin/orders/{id}", get(order::detail))
         .route("/admin/orders/{id}/pay", post(order::pay))

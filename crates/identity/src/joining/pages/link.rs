@@ -5,7 +5,6 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use kit::Timestamp;
 use kit::secret::{Token, constant_time_eq};
 
-use crate::accounts::permissions::Permission;
 use crate::error::Result;
 use crate::web::page;
 use crate::web::prelude::*;

@@ -28,6 +28,7 @@ pub mod queries;
 pub mod personal_data;
 pub mod demo_club;
 pub mod prelude;
+pub mod table;
 pub mod config;
 pub mod address_policy;
 pub mod outbound;

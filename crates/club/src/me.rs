@@ -7,9 +7,9 @@ use utoipa::openapi::{RefOr, Schema};
 use crate::accounts::account::{self, Account};
 use crate::accounts::api_key;
 use crate::accounts::credential::Holder;
+use crate::accounts::permissions::AnyCredential;
 use crate::accounts::user::{self, Role};
 use crate::prelude::*;
-use crate::web::caller::AnyCredential;
 use crate::web::module::Module;
 use crate::web::prelude::*;
 
@@ -17,8 +17,8 @@ use crate::web::prelude::*;
 pub const MODULE: Module = Module { api: |routes| routes.with(routes!(me)), ..Module::EMPTY };
 
 /// The caller: an API key, or a user for whom an app acts.
+#[macros::object("me")]
 #[derive(Serialize, ToSchema)]
-#[serde(tag = "object", rename = "me")]
 #[schema(as = Caller)]
 struct Me {
     /// Type of the credential: `api_key` or `user`.

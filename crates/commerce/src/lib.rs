@@ -1,4 +1,4 @@
-//! The store, dues, card payments and exports.
+//! The store, dues and card payments.
 //!
 //! Each module uses only the modules listed above it, and those of the crates below.
 
@@ -12,4 +12,3 @@ pub mod money;
 pub mod shop;
 pub mod dues;
 pub mod cards;
-pub mod exports;

@@ -11,7 +11,8 @@ mod query;
 mod record;
 
 use proc_macro::TokenStream;
-use syn::{ItemFn, ItemStruct, parse_macro_input};
+use quote::ToTokens;
+use syn::{ItemFn, ItemStruct, LitStr, parse_macro_input, parse_quote};
 
 /// A request body: `#[input(as = CreateTeamRequest)]`. Derives `Debug` and `ToSchema`, and implements `FromBody`.
 ///
@@ -78,6 +79,17 @@ pub fn inputs(options: TokenStream, item: TokenStream) -> TokenStream {
 pub fn query(options: TokenStream, item: TokenStream) -> TokenStream {
     let item = parse_macro_input!(item as ItemStruct);
     query::expand(options.into(), item).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// An object of the API: `#[object("team")]`, before its derives. Its JSON begins with the field `object`, which has this
+/// value. The title of the schema holds the value until the document is completed.
+#[proc_macro_attribute]
+pub fn object(name: TokenStream, item: TokenStream) -> TokenStream {
+    let (name, mut item) =
+        (parse_macro_input!(name as LitStr), parse_macro_input!(item as ItemStruct));
+    item.attrs.push(parse_quote!(#[serde(tag = "object", rename = #name)]));
+    item.attrs.push(parse_quote!(#[schema(title = #name)]));
+    item.into_token_stream().into()
 }
 
 /// An operation of the API: `#[endpoint(get, "/teams/{team_id}", id = "teams_get", tag = "Teams", 200(ObjectResponse<Team>, "The team."))]`.

@@ -19,6 +19,7 @@ pub mod demo;
 pub mod jobs;
 pub mod cli;
 
+use crate::accounts::permissions;
 use crate::personal_data::PersonalData;
 use crate::prelude::*;
 use crate::web::module::Module;
@@ -26,7 +27,7 @@ use crate::web::prelude::*;
 use crate::web::{assets, docs, health};
 
 /// All modules. A module comes after those it uses.
-pub const MODULES: [&Module; 18] = [
+pub const MODULES: [&Module; 17] = [
     &me::MODULE,
     &teams::MODULE,
     &roster::MODULE,
@@ -37,7 +38,6 @@ pub const MODULES: [&Module; 18] = [
     &shop::MODULE,
     &dues::MODULE,
     &cards::MODULE,
-    &exports::MODULE,
     &privacy::MODULE,
     &signin::MODULE,
     &joining::MODULE,
@@ -49,6 +49,7 @@ pub const MODULES: [&Module; 18] = [
 
 /// Registers what modules provide to each other. Every process does this before it opens the database.
 pub fn register_modules() {
+    permissions::register(MODULES.iter().flat_map(|module| module.permissions));
     notification_kinds::register(MODULES.iter().flat_map(|module| module.notification_kinds));
     let reactions = MODULES.iter().flat_map(|module| module.reactions);
     signals::register_reactions(reactions.copied());

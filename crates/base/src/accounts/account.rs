@@ -13,8 +13,8 @@ pub static ON_DELETED: Hook<fn(&Tx<'_>) -> Result<()>> = Hook::new("account::ON_
 
 record! {
     /// A club or league.
+    #[macros::object("account")]
     #[derive(Debug, Clone, Serialize, ToSchema)]
-    #[serde(tag = "object", rename = "account")]
     pub struct Account in account {
         /// Unique ID of the account.
         pub id: AccountId,

@@ -1,7 +1,9 @@
-//! Permissions: one table for the API, the pages and OAuth apps.
+//! Permissions for the API, the pages and OAuth apps. Each module declares its own.
 //!
 //! Every handler names a permission in its type. An API key needs the permission's scope. A user needs at
 //! least the permission's access level. An app that acts for a user needs both.
+
+use std::sync::OnceLock;
 
 use super::user::Role;
 use crate::rights::{ScopeName, Scopes};
@@ -58,7 +60,7 @@ pub trait Permission: Send + Sync + 'static {
     const MIN_LEVEL: AccessLevel;
 }
 
-/// An entry of [`PERMISSIONS`].
+/// A permission, as the API documentation shows it.
 #[derive(Debug, Clone, Copy)]
 pub struct PermissionInfo {
     pub name: &'static str,
@@ -68,25 +70,28 @@ pub struct PermissionInfo {
     pub min_level: AccessLevel,
 }
 
+/// Declares the permissions of a module: a type for each of them, and the list `PERMISSIONS`.
+#[macro_export]
 macro_rules! permissions {
     ($($(#[doc = $description:literal])+ $name:ident: $scope:expr, $min_level:ident;)+) => {
         $(
             $(#[doc = $description])+
             #[derive(Debug)]
             pub enum $name {}
-            impl Permission for $name {
+            impl $crate::accounts::permissions::Permission for $name {
                 const NAME: &'static str = stringify!($name);
-                const SCOPE: Option<ScopeName> = $scope;
-                const MIN_LEVEL: AccessLevel = AccessLevel::$min_level;
+                const SCOPE: Option<$crate::rights::ScopeName> = $scope;
+                const MIN_LEVEL: $crate::accounts::permissions::AccessLevel =
+                    $crate::accounts::permissions::AccessLevel::$min_level;
             }
         )+
-        /// All permissions.
-        pub const PERMISSIONS: &[PermissionInfo] = &[
-            $(PermissionInfo {
+        /// The permissions of this module.
+        pub const PERMISSIONS: &[$crate::accounts::permissions::PermissionInfo] = &[
+            $($crate::accounts::permissions::PermissionInfo {
                 name: stringify!($name),
                 description: concat!($($description),+),
                 scope: $scope,
-                min_level: AccessLevel::$min_level,
+                min_level: $crate::accounts::permissions::AccessLevel::$min_level,
             }),+
         ];
     };
@@ -95,56 +100,8 @@ macro_rules! permissions {
 permissions! {
     /// Retrieve the caller.
     AnyCredential: None, SignedIn;
-    /// View teams.
-    TeamsRead: Some(ScopeName::TeamsRead), Family;
-    /// Update a team.
-    TeamsWrite: Some(ScopeName::TeamsWrite), Staff;
-    /// Create, archive and restore teams.
-    TeamsManage: Some(ScopeName::TeamsWrite), Admin;
-    /// View a team's roster.
-    RosterRead: Some(ScopeName::RosterRead), Family;
-    /// View people across teams, and export rosters.
-    PeopleRead: Some(ScopeName::RosterRead), Staff;
-    /// Add, update and remove roster members.
-    RosterWrite: Some(ScopeName::RosterWrite), Staff;
-    /// Confirm that people are adults.
-    AdultsConfirm: Some(ScopeName::RosterWrite), Admin;
-    /// Export a person's data.
-    PrivacyExport: Some(ScopeName::RosterRead), Admin;
-    /// Erase a person's data.
-    PrivacyManage: Some(ScopeName::RosterWrite), Admin;
-    /// View schedules and RSVPs.
-    EventsRead: Some(ScopeName::EventsRead), Family;
-    /// View RSVP history and missing RSVPs, and export schedules.
-    EventsOversee: Some(ScopeName::EventsRead), Staff;
-    /// Create and update events, and add locations.
-    EventsWrite: Some(ScopeName::EventsWrite), Staff;
-    /// Answer RSVPs for yourself or your children, sign up for duties, and subscribe to calendars.
-    EventsAnswer: Some(ScopeName::EventsWrite), Family;
-    /// Update and archive locations, which all teams share.
-    LocationsManage: Some(ScopeName::EventsWrite), Admin;
-    /// Read messages.
-    MessagesRead: Some(ScopeName::MessagesRead), Family;
-    /// Send messages.
-    MessagesWrite: Some(ScopeName::MessagesWrite), Family;
-    /// View sent emails.
-    OutboxRead: Some(ScopeName::MessagesRead), Admin;
-    /// Place orders, and pay your own dues.
-    OrdersPlace: Some(ScopeName::OrdersWrite), KnownPerson;
-    /// View orders and dues.
-    OrdersRead: Some(ScopeName::OrdersRead), KnownPerson;
-    /// View and export all orders and dues of a team.
-    OrdersOversee: Some(ScopeName::OrdersRead), Staff;
-    /// View the ledger.
-    LedgerRead: Some(ScopeName::OrdersRead), Admin;
-    /// Manage products, fulfill orders, charge dues, and record payments.
-    OrdersManage: Some(ScopeName::OrdersWrite), Staff;
-    /// Manage payment settings and discount codes.
-    MoneyManage: Some(ScopeName::OrdersWrite), Admin;
     /// View results and statistics.
     StatsRead: Some(ScopeName::StatsRead), Family;
-    /// Manage webhooks.
-    WebhooksManage: Some(ScopeName::WebhooksWrite), Admin;
     /// Use the pages of your own account.
     OwnAccount: None, SignedIn;
     /// Use the admin area.
@@ -153,37 +110,20 @@ permissions! {
     Ownership: None, Owner;
 }
 
-/// The scopes that a user with this access level can grant to an app.
-pub fn grantable_scopes(level: AccessLevel) -> Scopes {
-    let allowed = PERMISSIONS.iter().filter(|permission| permission.min_level <= level);
-    Scopes::of(allowed.filter_map(|permission| permission.scope))
+static REGISTERED: OnceLock<Vec<&'static PermissionInfo>> = OnceLock::new();
+
+/// Registers the permissions of all modules when the process starts. Later calls change nothing.
+pub fn register(permissions: impl Iterator<Item = &'static PermissionInfo>) {
+    REGISTERED.get_or_init(|| permissions.collect());
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// All permissions.
+pub fn all() -> impl Iterator<Item = &'static PermissionInfo> {
+    REGISTERED.get().into_iter().flatten().copied().chain(PERMISSIONS)
+}
 
-    #[test]
-    fn each_access_level_can_grant_the_scopes_of_its_permissions() {
-        let family = grantable_scopes(AccessLevel::Family);
-        assert!(family.contains(ScopeName::EventsWrite) && family.contains(ScopeName::OrdersWrite));
-        assert!(
-            !family.contains(ScopeName::RosterWrite) && !family.contains(ScopeName::WebhooksWrite)
-        );
-        assert!(grantable_scopes(AccessLevel::Staff).contains(ScopeName::RosterWrite));
-        assert_eq!(grantable_scopes(AccessLevel::Admin), Scopes::all_named());
-        assert!(
-            !grantable_scopes(AccessLevel::Owner).is_wildcard(),
-            "nobody can grant everything to an app"
-        );
-        assert!(grantable_scopes(AccessLevel::SignedIn).is_empty());
-    }
-
-    #[test]
-    fn every_scope_is_required_by_some_permission() {
-        use kit::string_enum::StringEnum;
-        for (scope, word) in ScopeName::ALL {
-            assert!(PERMISSIONS.iter().any(|entry| entry.scope == Some(*scope)), "{word}");
-        }
-    }
+/// The scopes that a user with this access level can grant to an app.
+pub fn grantable_scopes(level: AccessLevel) -> Scopes {
+    let allowed = all().filter(|permission| permission.min_level <= level);
+    Scopes::of(allowed.filter_map(|permission| permission.scope))
 }

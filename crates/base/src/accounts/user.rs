@@ -41,8 +41,8 @@ impl Role {
 
 record! {
     /// A user who signs in.
+    #[macros::object("user")]
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-    #[serde(tag = "object", rename = "user")]
     pub struct User in app_user {
         /// Unique ID of the user.
         pub id: UserId,
@@ -87,8 +87,8 @@ record! {
 }
 
 /// Snapshot of a user who joins or leaves the account or changes role. Contains no personal data.
+#[macros::object("user")]
 #[derive(Debug, Serialize, ToSchema)]
-#[serde(tag = "object", rename = "user")]
 #[schema(as = UserSnapshot)]
 pub struct UserSnapshot {
     /// Unique ID of the user.

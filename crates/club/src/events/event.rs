@@ -175,9 +175,9 @@ pub struct Counts {
 }
 
 /// An event of a team, such as a game or a practice.
+#[macros::object("event")]
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = TeamEvent)]
-#[serde(tag = "object", rename = "event")]
 pub struct EventView {
     #[serde(flatten)]
     pub event: Event,

@@ -21,8 +21,8 @@ record! {
         create(NewFeed, as = CreateCalendarFeedRequest, faults,
             require_any(&["team_id", "person_id"], "Set either `team_id` or `person_id`.")),
     )]
+    #[macros::object("calendar_feed")]
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-    #[serde(tag = "object", rename = "calendar_feed")]
     #[schema(as = CalendarFeed)]
     pub struct Feed in calendar_feed {
         pub id: FeedId,

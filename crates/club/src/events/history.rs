@@ -7,8 +7,8 @@ use crate::prelude::*;
 
 row! {
     /// An entry in the history of a member's RSVP.
+    #[macros::object("rsvp_change")]
     #[derive(Debug, Clone, Serialize, ToSchema)]
-    #[serde(tag = "object", rename = "rsvp_change")]
     #[schema(as = RsvpHistoryEntry)]
     pub struct RsvpChange {
         pub event_id: EventId,
@@ -30,8 +30,8 @@ paged_by!(RsvpChange, position: i64);
 
 row! {
     /// A member who has not answered.
+    #[macros::object("unanswered")]
     #[derive(Debug, Clone, Serialize, ToSchema)]
-    #[serde(tag = "object", rename = "unanswered")]
     #[schema(as = UnansweredMember)]
     pub struct Unanswered {
         #[serde(rename = "member_id")]

@@ -33,8 +33,8 @@ record! {
         /// Changes to a location. Omitted fields stay unchanged; `null` clears a field.
         update(LocationChange, as = UpdateLocationRequest),
     )]
+    #[macros::object("location")]
     #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-    #[serde(tag = "object", rename = "location")]
     #[schema(as = EventLocation)]
     pub struct Location in location {
         pub id: LocationId,

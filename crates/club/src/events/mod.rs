@@ -18,16 +18,32 @@ pub mod rsvp_snapshot;
 pub mod schedule;
 pub mod volunteers;
 pub mod event_time;
+pub mod export;
+pub mod rsvp_export;
 
 use crate::personal_data::PersonalData;
 use crate::rights::ScopeName;
 use crate::signals::Reaction;
 use crate::web::module::Module;
 
+crate::permissions! {
+    /// View schedules and RSVPs.
+    EventsRead: Some(ScopeName::EventsRead), Family;
+    /// View RSVP history and missing RSVPs, and export schedules.
+    EventsOversee: Some(ScopeName::EventsRead), Staff;
+    /// Create and update events, and add locations.
+    EventsWrite: Some(ScopeName::EventsWrite), Staff;
+    /// Answer RSVPs for yourself or your children, sign up for duties, and subscribe to calendars.
+    EventsAnswer: Some(ScopeName::EventsWrite), Family;
+    /// Update and archive locations, which all teams share.
+    LocationsManage: Some(ScopeName::EventsWrite), Admin;
+}
+
 /// This module.
 pub const MODULE: Module = Module {
     api: api::routes,
     pages: api::calendars::router,
+    permissions: PERMISSIONS,
     reactions: &[Reaction {
         kinds: &["roster.member_added", "roster.member_updated", "roster.member_removed"],
         run: roster_changes::react,

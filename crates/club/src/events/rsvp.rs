@@ -33,8 +33,8 @@ enum_column!(Answer);
 
 record! {
     /// A member's RSVP to an event.
+    #[macros::object("rsvp")]
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-    #[serde(tag = "object", rename = "rsvp")]
     pub struct Rsvp in rsvp {
         pub id: RsvpId,
         #[serde(skip)]

@@ -4,8 +4,8 @@ use super::rsvp::{Answer, Rsvp};
 use crate::prelude::*;
 
 /// An RSVP in a notification. It has no note, because the note can contain health information.
+#[macros::object("rsvp")]
 #[derive(Debug, Serialize, ToSchema)]
-#[serde(tag = "object", rename = "rsvp")]
 #[schema(as = RsvpSnapshot)]
 pub struct RsvpSnapshot {
     pub id: RsvpId,

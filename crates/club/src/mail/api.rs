@@ -3,7 +3,7 @@
 use super::email::{self, Email, EmailFilter};
 use crate::error::Result;
 use crate::ids::EmailId;
-use crate::web::caller::OutboxRead;
+use crate::mail::OutboxRead;
 use crate::web::prelude::*;
 
 /// Routes below `/emails`.

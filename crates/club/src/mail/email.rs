@@ -45,8 +45,8 @@ enum_column!(Status);
 
 record! {
     /// An email to one recipient.
+    #[macros::object("email")]
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-    #[serde(tag = "object", rename = "email")]
     pub struct Email in mail {
         /// Unique ID of the email.
         pub id: EmailId,

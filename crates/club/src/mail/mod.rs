@@ -12,10 +12,16 @@ use crate::rights::ScopeName;
 use crate::roster::safeguarding;
 use crate::web::module::Module;
 
+crate::permissions! {
+    /// View sent emails.
+    OutboxRead: Some(ScopeName::MessagesRead), Admin;
+}
+
 /// This module.
 pub const MODULE: Module = Module {
     api: api::routes,
     pages: pages::router,
+    permissions: PERMISSIONS,
     register_hooks: || {
         safeguarding::ON_PROTECTION_CHANGED.register(guardian_notice::send);
         safeguarding::ON_ADDRESS_REPLACED.register(guardian_notice::send_to_replaced_address);

@@ -9,8 +9,8 @@ use super::message::{self, Kind, Message, NewMessage};
 use super::posting;
 use super::receipt::{self, Receipt, ReceiptFilter, UnreadCounts};
 use crate::messages::receipt::ReceiptSnapshot;
+use crate::messages::{MessagesRead, MessagesWrite};
 use crate::prelude::*;
-use crate::web::caller::{MessagesRead, MessagesWrite};
 use crate::web::idempotency;
 use crate::web::prelude::*;
 

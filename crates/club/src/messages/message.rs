@@ -71,8 +71,8 @@ record! {
 impl_resource!(MessageRecord by MessageId: Versioned Saved);
 
 /// An announcement, or a message in a conversation.
+#[macros::object("message")]
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(tag = "object", rename = "message")]
 pub struct Message {
     /// Unique ID of the message.
     pub id: MessageId,

@@ -25,9 +25,17 @@ use crate::rights::ScopeName;
 use crate::roster::person;
 use crate::web::module::Module;
 
+crate::permissions! {
+    /// Read messages.
+    MessagesRead: Some(ScopeName::MessagesRead), Family;
+    /// Send messages.
+    MessagesWrite: Some(ScopeName::MessagesWrite), Family;
+}
+
 /// This module.
 pub const MODULE: Module = Module {
     api: api::routes,
+    permissions: PERMISSIONS,
     // A message shows the name of its author.
     register_hooks: || person::ON_RENAMED.register(message::bump_versions_of_author),
     personal_data: Some(PersonalData {

@@ -13,8 +13,8 @@ use crate::signals::Subject;
 
 row! {
     /// The receipt of a message by one person.
+    #[macros::object("receipt")]
     #[derive(Debug, Clone, Serialize, ToSchema)]
-    #[serde(tag = "object", rename = "receipt")]
     #[schema(as = ReadReceipt)]
     pub struct Receipt {
         /// Message that was received.
@@ -45,8 +45,8 @@ impl Versioned for Receipt {
 paged_by!(Receipt, person_id: PersonId);
 
 /// A receipt in a notification: the message was read by the person. It contains no names and no content.
+#[macros::object("receipt")]
 #[derive(Debug, Serialize, ToSchema)]
-#[serde(tag = "object", rename = "receipt")]
 #[schema(as = ReceiptSnapshot)]
 pub struct ReceiptSnapshot {
     /// Message that was read.

@@ -20,8 +20,8 @@ use crate::prelude::*;
 use crate::teams::team;
 
 /// A person on a team's roster.
+#[macros::object("member")]
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(tag = "object", rename = "member")]
 pub struct Member {
     /// Unique ID of the member.
     pub id: MemberId,
@@ -69,7 +69,6 @@ pub struct Member {
     /// Increases with every change, including changes of the person and their guardians.
     pub version: i64,
     #[serde(flatten)]
-    #[schema(value_type = Private)]
     pub private: Option<Private>,
 }
 

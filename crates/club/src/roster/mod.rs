@@ -24,6 +24,7 @@ pub mod private_data;
 pub mod duplicates;
 pub mod erasure;
 mod version_cascade;
+pub mod export;
 pub mod preferences;
 
 use crate::rights::ScopeName;
@@ -31,10 +32,22 @@ use crate::teams::team;
 use crate::web::admission;
 use crate::web::module::Module;
 
+crate::permissions! {
+    /// View a team's roster.
+    RosterRead: Some(ScopeName::RosterRead), Family;
+    /// View people across teams, and export rosters.
+    PeopleRead: Some(ScopeName::RosterRead), Staff;
+    /// Add, update and remove roster members.
+    RosterWrite: Some(ScopeName::RosterWrite), Staff;
+    /// Confirm that people are adults.
+    AdultsConfirm: Some(ScopeName::RosterWrite), Admin;
+}
+
 /// This module.
 pub const MODULE: Module = Module {
     api: api::routes,
     pages: pages::router,
+    permissions: PERMISSIONS,
     register_hooks: || {
         team::ON_BECAME_ADULT.register(safeguarding::record_adult_team);
         admission::LOAD_ROSTER_ACCESS.register(access::for_user);

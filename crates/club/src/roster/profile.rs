@@ -84,8 +84,8 @@ impl Private {
 }
 
 /// A person: a player, a coach, a guardian, or several of these.
+#[macros::object("person")]
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(tag = "object", rename = "person")]
 #[schema(as = Person)]
 pub struct Profile {
     /// Unique ID of the person.
@@ -119,7 +119,6 @@ pub struct Profile {
     /// Increases with every change, including changes of their teams, dependents and guardians.
     pub version: i64,
     #[serde(flatten)]
-    #[schema(value_type = Private)]
     pub private: Option<Private>,
 }
 

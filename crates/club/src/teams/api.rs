@@ -3,7 +3,7 @@
 use super::team::{self, NewTeam, Team, TeamChange, TeamFilter};
 use crate::error::Result;
 use crate::ids::TeamId;
-use crate::web::caller::{TeamsManage, TeamsRead, TeamsWrite};
+use crate::teams::{TeamsManage, TeamsRead, TeamsWrite};
 use crate::web::prelude::*;
 
 /// Routes below `/teams`.

@@ -12,10 +12,20 @@ pub mod team;
 use crate::rights::ScopeName;
 use crate::web::module::Module;
 
+crate::permissions! {
+    /// View teams.
+    TeamsRead: Some(ScopeName::TeamsRead), Family;
+    /// Update a team.
+    TeamsWrite: Some(ScopeName::TeamsWrite), Staff;
+    /// Create, archive and restore teams.
+    TeamsManage: Some(ScopeName::TeamsWrite), Admin;
+}
+
 /// This module.
 pub const MODULE: Module = Module {
     api: api::routes,
     pages: pages::router,
+    permissions: PERMISSIONS,
     demo: Some(demo::create),
     notification_kinds: crate::notification_kinds! {
         Some(ScopeName::TeamsRead), "Team" {

@@ -2,8 +2,8 @@
 
 use super::team::{self, NewTeam, Status, Team, TeamFilter};
 use crate::accounts::account;
-use crate::accounts::permissions::TeamsManage;
 use crate::prelude::*;
+use crate::teams::TeamsManage;
 use crate::web::form::{Field, FilledForm};
 use crate::web::form_dedup::{Nonce, submit_once};
 use crate::web::list::{Cell, Column, FilterBar, ToCell, list_page};

@@ -35,8 +35,8 @@ record! {
         /// Changes to a team. Omitted fields stay unchanged; `null` clears a field.
         update(TeamChange, as = UpdateTeamRequest),
     )]
+    #[macros::object("team")]
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-    #[serde(tag = "object", rename = "team")]
     pub struct Team in team {
         pub id: TeamId,
         #[serde(skip)]

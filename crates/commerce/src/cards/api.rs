@@ -3,8 +3,9 @@
 use super::checkout::{self, Checkout, CheckoutRequest, NewCheckout};
 use super::checkout_session;
 use super::subject::Subject;
+use crate::money::OrdersRead;
 use crate::prelude::*;
-use crate::web::caller::{OrdersPlace, OrdersRead};
+use crate::shop::OrdersPlace;
 use crate::web::prelude::*;
 
 /// `/orders/{id}/checkout`, `/dues/{id}/checkout` and `/checkouts/{id}`.

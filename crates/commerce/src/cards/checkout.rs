@@ -35,8 +35,8 @@ enum_column!(Status);
 
 record! {
     /// A checkout session: a page at the payment provider where an order or a due is paid by card.
+    #[macros::object("checkout")]
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-    #[serde(tag = "object", rename = "checkout")]
     pub struct Checkout in checkout {
         /// Unique ID of the checkout session.
         pub id: CheckoutId,

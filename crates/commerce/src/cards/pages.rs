@@ -4,9 +4,9 @@
 use super::checkout::CheckoutRequest;
 use super::checkout_session;
 use super::subject::Subject;
-use crate::accounts::permissions::OrdersPlace;
 use crate::money;
 use crate::prelude::*;
+use crate::shop::OrdersPlace;
 use crate::web::page;
 use crate::web::prelude::*;
 

@@ -116,8 +116,8 @@ pub struct LateFee {
 }
 
 /// An amount that a member owes.
+#[macros::object("due")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(tag = "object", rename = "due")]
 #[schema(as = Due)]
 pub struct DueView {
     pub id: DueId,

@@ -8,6 +8,7 @@ mod demo;
 pub mod changing;
 pub mod charging;
 pub mod due;
+pub mod export;
 pub mod personal_data;
 pub mod late_fee;
 pub mod pages;

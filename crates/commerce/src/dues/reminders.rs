@@ -40,8 +40,8 @@ pub struct RemindRequest {
 }
 
 /// The reminders that were queued.
+#[macros::object("reminders")]
 #[derive(Debug, Serialize, ToSchema)]
-#[serde(tag = "object", rename = "reminders")]
 pub struct ReminderResult {
     pub team_id: TeamId,
     /// The dues that reminders were created for.

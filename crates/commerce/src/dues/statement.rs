@@ -113,8 +113,8 @@ pub struct PayerTotals {
 }
 
 /// The statement of a team.
+#[macros::object("team_statement")]
 #[derive(Debug, Serialize, ToSchema)]
-#[serde(tag = "object", rename = "team_statement")]
 pub struct TeamStatement {
     pub team_id: TeamId,
     /// When the statement was created.
@@ -152,8 +152,8 @@ pub struct Line {
 }
 
 /// The statement of a family.
+#[macros::object("statement")]
 #[derive(Debug, Serialize, ToSchema)]
-#[serde(tag = "object", rename = "statement")]
 pub struct Statement {
     pub person_id: PersonId,
     /// The payers whose dues are included. For users who request their own statement: everyone in their family.

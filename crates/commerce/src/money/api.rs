@@ -1,10 +1,11 @@
 //! JSON endpoints for the payment settings, and for payments and refunds of the whole account.
 
+use super::export::LedgerTable;
 use super::listing::{self, PaymentFilter, RefundFilter};
 use super::payment::{Payment, Refund};
 use super::settings::{self, PaymentSettings, PaymentSettingsChange};
+use crate::money::{LedgerRead, MoneyManage, OrdersRead};
 use crate::prelude::*;
-use crate::web::caller::{MoneyManage, OrdersRead};
 use crate::web::prelude::*;
 
 /// Maximum number of reminders for one due date.
@@ -16,7 +17,8 @@ pub(super) const MAX_HOLD_MINUTES: i64 = 365 * 24 * 60;
 /// `/payment_settings`, `/payments` and `/refunds`.
 pub fn routes(routes: Routes) -> Routes {
     let routes = routes.with_schema::<Refund>();
-    routes.with(routes!(find, change)).with(routes!(payments)).with(routes!(refunds))
+    let routes = routes.with(routes!(find, change)).with(routes!(payments)).with(routes!(refunds));
+    routes.with(routes!(export))
 }
 
 /// List payments
@@ -71,4 +73,17 @@ async fn change(
 ) -> Result<Response> {
     caller.require_all_teams()?;
     caller.change(body, |tx, change, expected| settings::change(tx, expected, change)).await
+}
+
+/// Export the ledger
+///
+/// One row per ledger entry, in order. Amounts are in minor units of the currency. The debits and credits of a movement
+/// add up to the same amount. Columns: `movement_id`, `line`, `created_at`, `kind`, `subject_id`, `reference`,
+/// `team_id`, `person_id`, `payer_id`, `book`, `currency`, `debit`, `credit`, `actor`. Not
+/// available to keys that are limited to certain teams.
+#[endpoint(get, "/exports/ledger.csv", id = "exports_ledger", tag = "Exports",
+    200(String, "The CSV file.", "text/csv"))]
+async fn export(caller: Caller<LedgerRead>, query: Download<LedgerTable>) -> Result<Response> {
+    caller.require_all_teams()?;
+    query.send(&caller, "ledger.csv").await
 }

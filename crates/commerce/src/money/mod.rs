@@ -4,6 +4,7 @@
 //! in the same transaction as the change.
 
 pub mod api;
+pub mod export;
 pub mod ledger;
 pub mod listing;
 pub mod pages;
@@ -15,10 +16,20 @@ pub use kit::money::MAX_AMOUNT;
 use crate::rights::ScopeName;
 use crate::web::module::Module;
 
+crate::permissions! {
+    /// View orders and dues.
+    OrdersRead: Some(ScopeName::OrdersRead), KnownPerson;
+    /// View the ledger.
+    LedgerRead: Some(ScopeName::OrdersRead), Admin;
+    /// Manage payment settings and discount codes.
+    MoneyManage: Some(ScopeName::OrdersWrite), Admin;
+}
+
 /// This module.
 pub const MODULE: Module = Module {
     api: api::routes,
     pages: pages::router,
+    permissions: PERMISSIONS,
     notification_kinds: crate::notification_kinds! {
         Some(ScopeName::OrdersRead), "PaymentSettings" {
             "payment_settings.updated": "The account's payment settings were changed.";

@@ -1,4 +1,4 @@
-//! The page for the payment settings.
+//! The page for the payment settings, and the download of the ledger.
 
 pub mod refund_methods;
 pub mod methods;
@@ -8,11 +8,14 @@ use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
 use super::api::{MAX_HOLD_MINUTES, MAX_REMINDER_OFFSET_DAYS, MAX_REMINDERS};
+use super::export::LedgerTable;
 use super::settings::{self, PaymentSettings, PaymentSettingsChange};
-use crate::accounts::permissions::MoneyManage;
+use crate::accounts::permissions::AdminArea;
 use crate::card_provider::Cards;
 use crate::i18n::{Locale, format};
+use crate::money::MoneyManage;
 use crate::prelude::*;
+use crate::web::export::ExportSource;
 use crate::web::form::{Choice, Field, FilledForm};
 use crate::web::page;
 use crate::web::prelude::*;
@@ -59,7 +62,7 @@ const INVALID_HOLD: &str = mark!("Enter a whole number, at most one year, or lea
 
 /// `/admin/settings/payments`.
 pub fn router() -> Router<App> {
-    Router::new().route(PATH, get(show).post(save))
+    Router::new().route(PATH, get(show).post(save)).route("/admin/exports/ledger.csv", get(export))
 }
 
 /// An amount for display. Generic because templates pass references.
@@ -195,6 +198,11 @@ async fn save(VisitorForm { visitor, form }: VisitorForm<MoneyManage>) -> PageRe
         }
     }
     show_form(&visitor, form)
+}
+
+async fn export(visitor: Visitor<AdminArea>) -> PageResult<Response> {
+    let file = Download { table: LedgerTable::default(), bom: true };
+    Ok(file.send(ExportSource::of_club(&visitor)?, "ledger.csv").await?)
 }
 
 #[cfg(test)]

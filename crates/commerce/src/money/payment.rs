@@ -37,8 +37,8 @@ enum_column!(RefundStatus);
 
 record! {
     /// A payment for an order or a due.
+    #[macros::object("payment")]
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-    #[serde(tag = "object", rename = "payment")]
     pub struct Payment in payment {
         /// Unique ID of the payment.
         pub id: PaymentId,
@@ -90,8 +90,8 @@ impl_resource!(Payment by PaymentId: Subject Versioned Paged);
 
 record! {
     /// A refund of a payment.
+    #[macros::object("refund")]
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-    #[serde(tag = "object", rename = "refund")]
     pub struct Refund in refund {
         /// Unique ID of the refund.
         pub id: RefundId,

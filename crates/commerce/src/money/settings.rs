@@ -16,8 +16,8 @@ const DEFAULT_CURRENCY: &str = "EUR";
 
 record! {
     /// Payment settings of the account.
+    #[macros::object("payment_settings")]
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-    #[serde(tag = "object", rename = "payment_settings")]
     pub struct PaymentSettings in payment_settings {
         /// ID of the account, which has exactly one of these objects.
         #[serde(rename = "id")]

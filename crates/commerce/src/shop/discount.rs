@@ -28,8 +28,8 @@ record! {
         /// Changes to a discount code. Omitted fields stay unchanged; `null` clears a field.
         update(DiscountChange, as = UpdateDiscountRequest, faults(if_rejected)),
     )]
+    #[macros::object("discount")]
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-    #[serde(tag = "object", rename = "discount")]
     pub struct Discount in discount {
         /// Unique ID of the discount code.
         pub id: DiscountId,

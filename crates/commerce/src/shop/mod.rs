@@ -9,6 +9,7 @@ pub mod buyer;
 pub mod checkout;
 pub mod code_use;
 pub mod discount;
+pub mod export;
 pub mod cancellation;
 pub mod fulfillment;
 pub mod personal_data;
@@ -28,10 +29,20 @@ use crate::personal_data::PersonalData;
 use crate::rights::ScopeName;
 use crate::web::module::Module;
 
+crate::permissions! {
+    /// Place orders, and pay your own dues.
+    OrdersPlace: Some(ScopeName::OrdersWrite), KnownPerson;
+    /// View and export all orders and dues of a team.
+    OrdersOversee: Some(ScopeName::OrdersRead), Staff;
+    /// Manage products, fulfill orders, charge dues, and record payments.
+    OrdersManage: Some(ScopeName::OrdersWrite), Staff;
+}
+
 /// This module.
 pub const MODULE: Module = Module {
     api: api::routes,
     pages: pages::router,
+    permissions: PERMISSIONS,
     personal_data: Some(PersonalData {
         section: "store",
         description: "Orders of the person; `null` without `orders:read`.",

@@ -193,8 +193,8 @@ pub struct Private {
 }
 
 /// An order: products that somebody bought.
+#[macros::object("order")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(tag = "object", rename = "order")]
 pub struct Order {
     #[serde(flatten)]
     pub record: OrderRecord,

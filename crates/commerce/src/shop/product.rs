@@ -136,8 +136,8 @@ record! {
 }
 
 /// A product of the store.
+#[macros::object("product")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(tag = "object", rename = "product")]
 pub struct Product {
     #[serde(flatten)]
     pub record: ProductRecord,

@@ -12,8 +12,8 @@ use crate::prelude::*;
 use crate::signals;
 
 /// The object of a test notification.
+#[macros::object("ping")]
 #[derive(Debug, Serialize, ToSchema)]
-#[serde(tag = "object", rename = "ping")]
 #[schema(as = WebhookPing)]
 pub struct Ping {
     /// The webhook that was tested.
@@ -73,8 +73,8 @@ pub enum ReplayRange {
 }
 
 /// A part of the log that is being sent to a webhook again.
+#[macros::object("replay")]
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(tag = "object", rename = "replay")]
 #[schema(as = WebhookReplay)]
 pub struct Replay {
     /// The webhook that receives the notifications.

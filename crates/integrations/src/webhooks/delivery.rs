@@ -89,8 +89,8 @@ impl Column for Attempts {
 
 record! {
     /// The delivery of one notification to one webhook.
+    #[macros::object("delivery")]
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-    #[serde(tag = "object", rename = "delivery")]
     pub struct Delivery in delivery {
         /// Unique ID of the delivery.
         pub id: DeliveryId,

@@ -22,10 +22,16 @@ use crate::accounts::account;
 use crate::rights::ScopeName;
 use crate::web::module::Module;
 
+crate::permissions! {
+    /// Manage webhooks.
+    WebhooksManage: Some(ScopeName::WebhooksWrite), Admin;
+}
+
 /// This module.
 pub const MODULE: Module = Module {
     api: |routes| api::routes(notifications::api::routes(routes)),
     pages: pages::router,
+    permissions: PERMISSIONS,
     register_hooks: || {
         account::ON_DELETED.register(notifications::retention::delete_all_deliveries);
     },

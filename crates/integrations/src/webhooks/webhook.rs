@@ -79,8 +79,8 @@ impl Column for PreviousSecrets {
 
 record! {
     /// A URL that receives notifications.
+    #[macros::object("webhook")]
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-    #[serde(tag = "object", rename = "webhook")]
     pub struct Webhook in webhook {
         /// Unique ID of the webhook.
         pub id: WebhookId,

@@ -1,10 +1,10 @@
 //! Filtered, newest-first reading of the audit log. One read scans a bounded number of entries.
 
 use crate::columns::{Cell, Column, ToCell};
-use crate::exports::table::{CHUNK_ROWS, Chunk, Table};
 use crate::names::{self, Names};
 use crate::prelude::*;
 use crate::signals::{self, AuditEntry};
+use crate::table::{CHUNK_ROWS, Chunk, Table};
 
 /// How many entries one page scans at most. A page of a rare filter may end early and continue from there.
 pub const SCAN_LIMIT: i64 = 5000;

@@ -1,10 +1,10 @@
 //! Pages that offer the demo club after the set-up, and that remove it.
 
 use crate::accounts::account;
+use crate::accounts::permissions::Ownership;
 use crate::accounts::session;
 use crate::accounts::user::{self, NewUser, Role};
 use crate::prelude::*;
-use crate::web::caller::Ownership;
 use crate::web::confirm::ConfirmPage;
 use crate::web::page;
 use crate::web::prelude::*;

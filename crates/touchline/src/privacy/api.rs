@@ -4,10 +4,10 @@ use super::erasure;
 use super::person_export::{self, PersonExport};
 use crate::prelude::*;
 use crate::privacy::redaction;
+use crate::privacy::{PrivacyExport, PrivacyManage};
 use crate::roster::person;
 use crate::roster::profile::Profile;
 use crate::shop::order::Order;
-use crate::web::caller::{PrivacyExport, PrivacyManage};
 use crate::web::idempotency;
 use crate::web::prelude::*;
 

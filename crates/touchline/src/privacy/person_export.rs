@@ -47,6 +47,7 @@ impl PartialSchema for PersonExport {
     fn schema() -> RefOr<Schema> {
         let roster = Object::new();
         let mut schema = ObjectBuilder::new()
+            .title(Some("person_export"))
             .description(Some("All stored data about a person."))
             .property("person_id", utoipa::openapi::Ref::from_schema_name(PersonId::name()))
             .required("person_id")

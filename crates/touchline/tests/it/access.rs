@@ -1,8 +1,9 @@
 //! Tests of access tokens with which apps act for users.
 
 use testkit::{World, both, seconds};
-use touchline::accounts::permissions::PERMISSIONS;
+use touchline::accounts::permissions::{self, AccessLevel, grantable_scopes};
 use touchline::accounts::user::Role;
+use touchline::prelude::{ScopeName, Scopes, StringEnum};
 
 both! {
     async fn an_app_acts_for_a_user_until_its_token_expires(w: &World) {
@@ -19,10 +20,11 @@ both! {
     }
 }
 
-/// The permission table of `docs/api.md`, generated from `PERMISSIONS`.
+/// The permission table of `docs/api.md`, generated from the permissions of all modules.
 fn permission_table() -> String {
     let mut table = "| Action | Scope | Minimum role of the user |\n|---|---|---|\n".to_owned();
-    for permit in PERMISSIONS.iter().filter(|permit| permit.scope.is_some()) {
+    touchline::register_modules();
+    for permit in permissions::all().filter(|permit| permit.scope.is_some()) {
         let scope = permit.scope.map(|scope| scope.to_string()).unwrap_or_default();
         let what = permit.description.trim().trim_end_matches('.');
         table += &format!("| {what} | `{scope}` | {} |\n", permit.min_level.label());
@@ -35,4 +37,27 @@ fn api_docs_list_every_permission() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/api.md");
     let text = std::fs::read_to_string(path).unwrap();
     assert!(text.contains(&permission_table()), "docs/api.md should have:\n{}", permission_table());
+}
+
+#[test]
+fn each_access_level_can_grant_the_scopes_of_its_permissions() {
+    touchline::register_modules();
+    let family = grantable_scopes(AccessLevel::Family);
+    assert!(family.contains(ScopeName::EventsWrite) && family.contains(ScopeName::OrdersWrite));
+    assert!(!family.contains(ScopeName::RosterWrite) && !family.contains(ScopeName::WebhooksWrite));
+    assert!(grantable_scopes(AccessLevel::Staff).contains(ScopeName::RosterWrite));
+    assert_eq!(grantable_scopes(AccessLevel::Admin), Scopes::all_named());
+    assert!(
+        !grantable_scopes(AccessLevel::Owner).is_wildcard(),
+        "nobody can grant everything to an app"
+    );
+    assert!(grantable_scopes(AccessLevel::SignedIn).is_empty());
+}
+
+#[test]
+fn every_scope_is_required_by_some_permission() {
+    touchline::register_modules();
+    for (scope, word) in ScopeName::ALL {
+        assert!(permissions::all().any(|entry| entry.scope == Some(*scope)), "{word}");
+    }
 }

@@ -13,9 +13,10 @@ use futures_util::future::{join_all, select_all};
 use testkit::client::read_response;
 use testkit::world::new_key;
 use testkit::{Client, Node, TestResponse, World, both, json, seconds};
+use touchline::accounts::permissions::AnyCredential;
 use touchline::config::{Config, Source};
 use touchline::error::{Code, Error};
-use touchline::web::caller::{AnyCredential, Caller};
+use touchline::web::caller::Caller;
 use touchline::web::edge;
 
 use super::http::Upload;

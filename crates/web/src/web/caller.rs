@@ -24,7 +24,7 @@ use super::precondition;
 use super::public_url;
 use super::reply::WriteResponse;
 use crate::accounts::credential::{Credential, Holder};
-pub use crate::accounts::permissions::*;
+use crate::accounts::permissions::Permission;
 use crate::accounts::roster_access::RosterAccess;
 use crate::prelude::*;
 use crate::rights::SenderIdentity;

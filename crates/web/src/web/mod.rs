@@ -16,6 +16,7 @@ pub mod cursor;
 pub mod docs;
 pub mod document;
 pub mod edge;
+pub mod export;
 pub mod fields;
 pub mod filters;
 pub mod form;

@@ -5,6 +5,7 @@ use axum::Router;
 
 use super::app::App;
 use super::routes::Routes;
+use crate::accounts::permissions::PermissionInfo;
 use crate::demo_club::DemoClub;
 use crate::notification_kinds::Kind;
 use crate::personal_data::PersonalData;
@@ -18,6 +19,8 @@ pub struct Module {
     pub api: fn(Routes) -> Routes,
     /// Its pages.
     pub pages: fn() -> Router<App>,
+    /// What its handlers require.
+    pub permissions: &'static [PermissionInfo],
     pub notification_kinds: &'static [Kind],
     /// What it does when other modules publish something.
     pub reactions: &'static [Reaction],
@@ -33,6 +36,7 @@ impl Module {
     pub const EMPTY: Self = Self {
         api: |routes| routes,
         pages: Router::new,
+        permissions: &[],
         notification_kinds: &[],
         reactions: &[],
         register_hooks: || {},

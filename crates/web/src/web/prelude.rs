@@ -1,9 +1,11 @@
 //! What nearly every file with endpoints or pages uses: `use crate::web::prelude::*;`.
 
+pub use crate::accounts::permissions::Permission;
 pub use crate::web::app::App;
 pub use crate::web::body::{Body, NoBody, OptionalBody};
 pub use crate::web::caller::Caller;
 pub use crate::web::cursor::Paging;
+pub use crate::web::export::Download;
 pub use crate::web::fields::{Fields, FromBody};
 pub use crate::web::form::{Faults, Form};
 pub use crate::web::form_dedup::{new_nonce, parse_nonce};

@@ -5,6 +5,8 @@
 
 use axum::Router;
 use utoipa::openapi::OpenApi;
+use utoipa::openapi::extensions::Extensions;
+use utoipa::openapi::schema::ObjectBuilder;
 use utoipa_axum::router::UtoipaMethodRouter;
 
 use super::docs;
@@ -17,6 +19,10 @@ use crate::web::app::App;
 pub fn scope<N: Permission>() -> Option<&'static str> {
     N::SCOPE.map(StringEnum::as_str)
 }
+
+/// The keys of an unfinished schema: the object of which it is a snapshot, and the fields that it omits.
+pub(super) const SNAPSHOT_OF: &str = "x-snapshot-of";
+pub(super) const OMITTED_FIELDS: &str = "x-omitted-fields";
 
 /// The routes added so far, and the OpenAPI document that describes them.
 pub struct Routes {
@@ -54,6 +60,17 @@ impl Routes {
         let mut schemas = vec![(T::name().into_owned(), T::schema())];
         T::schemas(&mut schemas);
         self.document.components.get_or_insert_default().schemas.extend(schemas);
+        self
+    }
+
+    /// Adds the schema of what notifications contain of an object (`OrderSnapshot` for `Order`): the object without these
+    /// fields, and without parts that may be missing.
+    pub fn with_snapshot(mut self, object: &str, omitted: &[&str]) -> Self {
+        let keys = Extensions::builder().add(SNAPSHOT_OF, object);
+        let keys = keys.add(OMITTED_FIELDS, json!(omitted)).build();
+        let schema = ObjectBuilder::new().extensions(Some(keys));
+        let schemas = &mut self.document.components.get_or_insert_default().schemas;
+        schemas.insert(format!("{object}Snapshot"), schema.into());
         self
     }
 

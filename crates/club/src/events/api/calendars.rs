@@ -7,9 +7,9 @@ use kit::secret::{hex, sha256};
 
 use crate::events::calendar;
 use crate::events::feed::{self, CreatedFeed, Feed, FeedFilter, NewFeed, Subscription};
+use crate::events::{EventsAnswer, EventsRead};
 use crate::prelude::*;
 use crate::web::cache::CachedResponse;
-use crate::web::caller::{EventsAnswer, EventsRead};
 use crate::web::context::Context;
 use crate::web::precondition;
 use crate::web::prelude::*;

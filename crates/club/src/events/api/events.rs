@@ -4,9 +4,10 @@ use macros::query;
 
 use crate::events::edit::{self, ApplyTo, Cancellation, EventChange};
 use crate::events::event::{self, EventFilter, EventView};
+use crate::events::export::EventsTable;
 use crate::events::schedule::{self, NewEvent};
+use crate::events::{EventsOversee, EventsRead, EventsWrite};
 use crate::prelude::*;
-use crate::web::caller::{EventsRead, EventsWrite};
 use crate::web::prelude::*;
 
 pub fn routes(routes: Routes) -> Routes {
@@ -15,6 +16,7 @@ pub fn routes(routes: Routes) -> Routes {
         .with(routes!(find, change, delete))
         .with(routes!(cancel))
         .with(routes!(postpone))
+        .with(routes!(export))
 }
 
 /// List events
@@ -137,4 +139,16 @@ pub(in crate::events) fn check_filter(filter: &mut EventFilter, params: &mut Par
         let detail = "`member_id` can only be used together with `needs_rsvp=true`.";
         params.fault("member_id", "not_allowed", detail);
     }
+}
+
+/// Export the schedule
+///
+/// One row per event, ordered by start. Columns: `event_id`, `team_id`, `team`, `type`, `title`, `status`,
+/// `starts_at`, `ends_at`, `starts_local`, `ends_local`, `timezone`, `all_day`, `arrival_minutes`, `location`,
+/// `address`, `opponent`, `home_away`, `uniform`, `notes`, `rsvp_deadline`, `capacity`, `yes`, `no`, `maybe`,
+/// `waitlisted`, `unanswered`, `series_id`, `cancel_reason`, `external_id`.
+#[endpoint(get, "/exports/events.csv", id = "exports_events", tag = "Exports",
+    200(String, "The CSV file.", "text/csv"))]
+async fn export(caller: Caller<EventsOversee>, query: Download<EventsTable>) -> Result<Response> {
+    query.send(&caller, "events.csv").await
 }

@@ -2,8 +2,8 @@
 
 use crate::error::Result;
 use crate::events::location::{self, Location, LocationChange, LocationFilter, NewLocation};
+use crate::events::{EventsRead, EventsWrite, LocationsManage};
 use crate::ids::LocationId;
-use crate::web::caller::{EventsRead, EventsWrite, LocationsManage};
 use crate::web::prelude::*;
 
 pub fn routes(routes: Routes) -> Routes {

@@ -3,10 +3,11 @@
 use crate::events::event::{self, EventView};
 use crate::events::history::{self, RsvpChange, Unanswered};
 use crate::events::rsvp::{self, NewAnswer, Rsvp, RsvpFilter};
+use crate::events::rsvp_export::RsvpsTable;
 use crate::events::volunteers;
+use crate::events::{EventsAnswer, EventsOversee, EventsRead};
 use crate::prelude::*;
 use crate::rights::SenderIdentity;
-use crate::web::caller::{EventsAnswer, EventsOversee, EventsRead};
 use crate::web::prelude::*;
 
 pub fn routes(routes: Routes) -> Routes {
@@ -16,6 +17,7 @@ pub fn routes(routes: Routes) -> Routes {
         .with(routes!(answers))
         .with(routes!(unanswered))
         .with(routes!(take, release))
+        .with(routes!(export))
 }
 
 /// List the RSVPs of an event
@@ -147,4 +149,16 @@ async fn release(
     caller
         .change(body, move |tx, NoBody, expected| volunteers::release(tx, &access, at, expected))
         .await
+}
+
+/// Export RSVPs
+///
+/// One row per RSVP. Columns: `event_id`, `team_id`, `team`, `event`, `event_status`,
+/// `starts_at`, `starts_local`, `member_id`, `first_name`, `last_name`, `role`, `answer`, `note`, `answered_by`,
+/// `answered_at`.
+#[endpoint(get, "/exports/rsvps.csv", id = "exports_rsvps", tag = "Exports",
+    200(String, "The CSV file.", "text/csv"))]
+async fn export(caller: Caller<EventsOversee>, query: Download<RsvpsTable>) -> Result<Response> {
+    caller.require_teams(query.table.team_id, &[])?;
+    query.send(&caller, "rsvps.csv").await
 }

@@ -5,25 +5,26 @@ mod safeguarding;
 use kit::string_enum;
 
 use crate::prelude::*;
+use crate::roster::export::RosterTable;
 use crate::roster::member::{self, Member, MemberChange, MemberFilter, MemberStatus};
 use crate::roster::new_members::{self, NewMember, RosterBatch};
 use crate::roster::private_data::{HasPrivateData, PrivateAccess, redact_member, redact_response};
-use crate::roster::profile::Private;
 use crate::roster::profile::{self, PeopleFilter, Profile, ProfileChange};
+use crate::roster::{PeopleRead, RosterRead, RosterWrite};
 use crate::teams::team;
-use crate::web::caller::{PeopleRead, Permission, RosterRead, RosterWrite};
 use crate::web::prelude::*;
 use crate::web::reply::BatchResponse;
 
 /// Routes of the roster of a team, of batches and of people.
 pub fn routes(routes: Routes) -> Routes {
-    let routes = routes.with_schema::<Private>();
+    let routes = routes.with_snapshot("Member", &[]).with_snapshot("Person", &[]);
     let routes = routes
         .with(routes!(list, add))
         .with(routes!(find, change, remove))
         .with(routes!(add_all))
         .with(routes!(list_people))
-        .with(routes!(find_person, change_person));
+        .with(routes!(find_person, change_person))
+        .with(routes!(export));
     safeguarding::routes(routes)
 }
 
@@ -186,6 +187,28 @@ async fn change_person(
             redact_response(tx, private_access, profile::change(tx, &access, id, expected, change)?)
         })
         .await
+}
+
+/// Export the roster
+///
+/// One row per membership. Columns: `member_id`, `person_id`, `team_id`, `team`, `first_name`,
+/// `last_name`, `preferred_name`, `role`, `jersey_number`, `positions`, `status`, `joined_on`, `left_on`,
+/// `external_id`, `created_at`; with `include=private` also `birth_date`, `email`, `phone`, `address`,
+/// `emergency_contact`, `medical_note`, `guardians` (number of guardians) and, for the first three of them,
+/// `guardian_1_name`, `guardian_1_relationship`, `guardian_1_email`, `guardian_1_phone`,
+/// `guardian_1_can_pick_up`, `guardian_1_receives_messages` and so on. Text that a
+/// spreadsheet would read as a formula is prefixed with a single quote.
+#[endpoint(get, "/exports/roster.csv", id = "exports_roster", tag = "Exports",
+    200(String, "The CSV file.", "text/csv"))]
+async fn export(caller: Caller<PeopleRead>, query: Download<RosterTable>) -> Result<Response> {
+    caller.require_teams(query.table.team_id, &[])?;
+    if query.table.private {
+        let details = json!({ "file": "roster.csv", "team_id": query.table.team_id });
+        let account = caller.credential().account_id.to_string();
+        let audit = move |tx: &store::Tx<'_>| tx.audit("roster.medical_read", &account, &details);
+        caller.app().db.write(caller.scope(), audit).await?;
+    }
+    query.send(&caller, "roster.csv").await
 }
 
 /// Whether the response to a write request may include private data.

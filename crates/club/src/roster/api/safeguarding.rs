@@ -4,8 +4,8 @@ use super::private_access;
 use crate::prelude::*;
 use crate::roster::private_data::redact_response;
 use crate::roster::profile::{self, Profile};
+use crate::roster::{AdultsConfirm, RosterWrite};
 use crate::roster::{pages, person, safeguarding as rules};
-use crate::web::caller::{AdultsConfirm, RosterWrite};
 use crate::web::prelude::*;
 
 pub(super) fn routes(routes: Routes) -> Routes {

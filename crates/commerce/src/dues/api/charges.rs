@@ -3,11 +3,12 @@
 use crate::dues::changing::{self, DueChange, WaiveRequest};
 use crate::dues::charging::{self, ChargeDiscount, MAX_MEMBERS, NewCharge};
 use crate::dues::due::{self, Category, DueFilter, DueView, LateFee};
+use crate::dues::export::DuesTable;
 use crate::dues::plan::{MAX_INSTALLMENTS, NewInstallment, YEARS};
 use crate::dues::reminders::{self, RemindRequest, ReminderResult};
-use crate::money::MAX_AMOUNT;
+use crate::money::{MAX_AMOUNT, OrdersRead};
 use crate::prelude::*;
-use crate::web::caller::{OrdersManage, OrdersRead};
+use crate::shop::{OrdersManage, OrdersOversee};
 use crate::web::prelude::*;
 use crate::web::reply::BatchResponse;
 
@@ -25,6 +26,7 @@ pub(super) fn routes(routes: Routes) -> Routes {
         .with(routes!(find, change))
         .with(routes!(waive))
         .with(routes!(remind))
+        .with(routes!(export))
 }
 
 /// List dues
@@ -225,4 +227,17 @@ fn check_amount_or_percent(fields: &mut Fields, amount: Option<i64>, percent: Op
         };
         fields.fault("amount", code, detail);
     }
+}
+
+/// Export dues
+///
+/// One row per due. Amounts are in minor units of the currency. Columns: `due_id`, `charge_id`, `team_id`, `team`,
+/// `member_id`, `first_name`, `last_name`, `payer_id`, `payer_first_name`, `payer_last_name`, `title`, `category`,
+/// `currency`, `amount`, `discount`, `late_fee`, `paid`, `waived`, `balance`, `status`, `overdue`, `due_on`,
+/// `next_due_on`, `created_at`.
+#[endpoint(get, "/exports/dues.csv", id = "exports_dues", tag = "Exports",
+    200(String, "The CSV file.", "text/csv"))]
+async fn export(caller: Caller<OrdersOversee>, query: Download<DuesTable>) -> Result<Response> {
+    caller.require_teams(query.table.team_id, &[])?;
+    query.send(&caller, "dues.csv").await
 }

@@ -2,9 +2,10 @@
 
 use crate::dues::due;
 use crate::dues::paying::{self, NewDuePayment, NewDueRefund, RefundedPayment};
+use crate::money::OrdersRead;
 use crate::money::payment::{self, Payment};
 use crate::prelude::*;
-use crate::web::caller::{OrdersManage, OrdersPlace, OrdersRead};
+use crate::shop::{OrdersManage, OrdersPlace};
 use crate::web::prelude::*;
 
 pub(in crate::dues) const MAX_REFERENCE_LENGTH: usize = 120;

@@ -1,8 +1,9 @@
 //! Endpoints for statements of teams and families.
 
 use crate::dues::statement::{self, Statement, TeamStatement};
+use crate::money::OrdersRead;
 use crate::prelude::*;
-use crate::web::caller::{OrdersOversee, OrdersRead};
+use crate::shop::OrdersOversee;
 use crate::web::prelude::*;
 
 pub(super) fn routes(routes: Routes) -> Routes {

@@ -3,11 +3,13 @@
 use super::formatting::{self, DisplayNames};
 use super::{LIST_PATH, OWN_DUES_PATH, Treasurer, remind, render};
 use crate::dues::due::{self, Category, DueFilter, DueView, Status};
+use crate::dues::export::DuesTable;
 use crate::dues::statement;
 use crate::dues::totals::{self, DueTotals};
 use crate::money::pages::teams;
 use crate::prelude::*;
 use crate::teams::team::TeamFilter;
+use crate::web::export::ExportSource;
 use crate::web::list::{Cell, Column, FilterBar, List};
 use crate::web::prelude::*;
 
@@ -220,4 +222,9 @@ pub(super) async fn list(visitor: Treasurer) -> PageResult {
 /// Path of the list of dues created by a charge, with a confirmation message.
 pub(super) fn charge_list_path(charge: impl std::fmt::Display, done: &str) -> String {
     format!("{LIST_PATH}?charge={charge}&done={done}")
+}
+
+pub(super) async fn export(visitor: Treasurer) -> PageResult<Response> {
+    let file = Download { table: DuesTable::default(), bom: true };
+    Ok(file.send(ExportSource::of_club(&visitor)?, "dues.csv").await?)
 }

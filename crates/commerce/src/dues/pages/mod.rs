@@ -34,6 +34,7 @@ type TreasurerForm = VisitorForm<AdminArea>;
 pub fn router() -> Router<App> {
     Router::new()
         .route(LIST_PATH, get(list::list))
+        .route("/admin/exports/dues.csv", get(list::export))
         .route("/admin/dues/new", get(charge::new).post(charge::submit))
         .route("/admin/dues/remind", get(remind::confirm).post(remind::all_overdue))
         .route("/admin/dues/teams/{team}", get(team::of_treasurer))

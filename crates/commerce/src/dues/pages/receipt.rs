@@ -4,7 +4,7 @@ use super::detail::PaymentRow;
 use super::family::{VisibleDue, load_visible};
 use super::formatting::NamedDue;
 use super::{LIST_PATH, OWN_DUES_PATH};
-use crate::accounts::permissions::OrdersRead;
+use crate::money::OrdersRead;
 use crate::prelude::*;
 use crate::web::prelude::*;
 

@@ -3,9 +3,9 @@
 use std::borrow::Borrow;
 
 use super::{Treasurer, formatting, remind, render};
-use crate::accounts::permissions::OrdersOversee;
 use crate::dues::statement::{self, PayerTotals, Sums, TeamStatement};
 use crate::prelude::*;
+use crate::shop::OrdersOversee;
 use crate::teams::team::{self, Team};
 use crate::web::prelude::*;
 

@@ -2,8 +2,8 @@
 
 use crate::error::Result;
 use crate::ids::DiscountId;
+use crate::money::MoneyManage;
 use crate::shop::discount::{self, Discount, DiscountChange, DiscountFilter, NewDiscount};
-use crate::web::caller::MoneyManage;
 use crate::web::prelude::*;
 
 /// Maximum length of a code.

@@ -8,5 +8,6 @@ use crate::web::routes::Routes;
 
 /// Routes under `/products`, `/discounts` and `/orders`.
 pub fn routes(routes: Routes) -> Routes {
+    let routes = routes.with_snapshot("Buyer", &["email"]).with_snapshot("Order", &["note"]);
     orders::routes(discounts::routes(products::routes(routes)))
 }

@@ -2,17 +2,19 @@
 
 use macros::input;
 
+use crate::money::OrdersRead;
 use crate::money::payment::{self, Method, Payment, PaymentDetails, Refund};
 use crate::paging;
 use crate::prelude::*;
 use crate::shop::cancellation::{self, OrderCancellation};
+use crate::shop::export::OrdersTable;
 use crate::shop::fulfillment::{self, FulfillRequest};
 use crate::shop::listing::{self, OrderFilter};
 use crate::shop::order::{self, Order, OrderChange};
 use crate::shop::placing::{self, NewOrder};
 use crate::shop::refunding::{self, NewRefund, RefundedOrder};
 use crate::shop::settle;
-use crate::web::caller::{OrdersManage, OrdersPlace, OrdersRead};
+use crate::shop::{OrdersManage, OrdersOversee, OrdersPlace};
 use crate::web::prelude::*;
 
 pub(in crate::shop) const MAX_NOTE_LENGTH: usize = 1000;
@@ -27,6 +29,7 @@ pub(super) fn routes(routes: Routes) -> Routes {
         .with(routes!(refund))
         .with(routes!(payments))
         .with(routes!(refunds))
+        .with(routes!(export))
 }
 
 /// List orders
@@ -216,4 +219,18 @@ pub(in crate::shop) fn check_refund(new: &NewRefund, fields: &mut Fields) {
     if new.amount.is_some() && new.lines.is_some() && fields.has_faults() {
         fields.fault("lines", "mutually_exclusive", refunding::AMOUNT_OR_LINES);
     }
+}
+
+/// Export orders
+///
+/// One row per order line, in order of creation. Columns: `order_id`, `number`, `team_id`, `team`, `status`,
+/// `created_at`, `paid_at`, `fulfilled_at`, `cancelled_at`, `buyer_member_id`, `buyer`, `buyer_email`, `note`,
+/// `discount_code`, `currency`, `order_total`, `order_paid`, `order_refunded`, `line_id`, `product_id`, `product`,
+/// `variant`, `unit_price`, `quantity`, `discount`, `tax_rate_bps`, `tax_included`, `tax`, `total`, `fulfilled`,
+/// `returned`, `refunded`, `external_id`. Amounts are in minor units of the currency.
+#[endpoint(get, "/exports/orders.csv", id = "exports_orders", tag = "Exports",
+    200(String, "The CSV file.", "text/csv"))]
+async fn export(caller: Caller<OrdersOversee>, query: Download<OrdersTable>) -> Result<Response> {
+    caller.require_teams(query.table.team_id, &[])?;
+    query.send(&caller, "orders.csv").await
 }

@@ -1,11 +1,12 @@
 //! JSON endpoints for products.
 
+use crate::money::OrdersRead;
 use crate::prelude::*;
+use crate::shop::OrdersManage;
 use crate::shop::product::WITH_VARIANTS;
 use crate::shop::product::{self, NewProduct, Product, ProductChange};
 use crate::shop::product_listing::{self, ProductFilter};
 use crate::shop::variant::NewVariant;
-use crate::web::caller::{OrdersManage, OrdersRead};
 use crate::web::prelude::*;
 
 pub(super) fn routes(routes: Routes) -> Routes {

@@ -18,14 +18,15 @@ mod display;
 
 use std::borrow::Borrow;
 
-use crate::accounts::permissions::{MoneyManage, OrdersPlace, OrdersRead, Permission};
 use crate::i18n::{Locale, format};
 use crate::money::pages::render;
 use crate::money::pages::teams::active as team_options;
 pub use crate::money::pages::{money, money_text};
+use crate::money::{MoneyManage, OrdersRead};
 use crate::names::Names;
 use crate::paging;
 use crate::prelude::*;
+use crate::shop::OrdersPlace;
 use crate::shop::order::{Line, Order};
 use crate::shop::product::Product;
 use crate::shop::product_listing::{self, ProductFilter};
@@ -70,6 +71,7 @@ fn catalog_routes() -> Router<App> {
 fn order_routes() -> Router<App> {
     Router::new()
         .route("/admin/orders", get(orders::list))
+        .route("/admin/exports/orders.csv", get(orders::export))
         .route("/admin/orders/new", get(staff_order::new).post(staff_order::create))
         .route("/admin/orders/{id}", get(order::detail))
         .route("/admin/orders/{id}/pay", post(order::pay))

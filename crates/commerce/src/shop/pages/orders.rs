@@ -6,11 +6,14 @@ use super::{
     AdminVisitor, fill_cells, find_seller, money, product_options, render, team_options,
     with_sellers,
 };
+use crate::accounts::permissions::AdminArea;
 use crate::paging;
 use crate::prelude::*;
+use crate::shop::export::OrdersTable;
 use crate::shop::listing::{self, OrderFilter, OrderTotals};
 use crate::shop::order::{Order, Status};
 use crate::shop::product;
+use crate::web::export::ExportSource;
 use crate::web::list::{Cell, Column, FilterBar, List};
 use crate::web::prelude::*;
 
@@ -146,4 +149,9 @@ pub(super) async fn list(visitor: AdminVisitor) -> PageResult {
     let print_url = format!("/store/orders/print?{}", asked.filters());
     let list = list.next(next).filters(filters);
     render(StatusCode::OK, &OrdersPage { frame, list, sums, print_url })
+}
+
+pub(super) async fn export(visitor: Visitor<AdminArea>) -> PageResult<Response> {
+    let file = Download { table: OrdersTable::default(), bom: true };
+    Ok(file.send(ExportSource::of_club(&visitor)?, "orders.csv").await?)
 }

@@ -3,9 +3,9 @@
 use super::orders::{OrderRow, PRINTED, describe, order_filter};
 use super::{find_seller, render, sums};
 use crate::accounts::account;
-use crate::accounts::permissions::OrdersManage;
 use crate::paging;
 use crate::prelude::*;
+use crate::shop::OrdersManage;
 use crate::shop::listing::{self, OrderTotals};
 use crate::shop::order::{Line, Order, Status};
 use crate::shop::product::{self, Product};

@@ -5,7 +5,6 @@ use store::Reader;
 
 use super::checkout_form::{self, CheckoutForm, OrderChannel};
 use super::{AdminSubmission, AdminVisitor, form_status, render, storefront};
-use crate::accounts::permissions::Permission;
 use crate::shop::buyer::{self, Candidate};
 use crate::web::prelude::*;
 

@@ -3,7 +3,7 @@
 use super::checkout_form::{self, CheckoutForm, OrderChannel, person_field, quantity_field};
 use super::{BuyerSubmission, BuyerVisitor, money, seller_name, team_names};
 use crate::accounts::account;
-use crate::accounts::permissions::{AccessLevel, Permission};
+use crate::accounts::permissions::AccessLevel;
 use crate::accounts::roster_access::RosterAccess;
 use crate::names::Names;
 use crate::prelude::*;

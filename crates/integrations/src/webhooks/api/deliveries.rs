@@ -1,8 +1,8 @@
 //! The JSON endpoints of deliveries.
 
 use crate::prelude::*;
-use crate::web::caller::WebhooksManage;
 use crate::web::prelude::*;
+use crate::webhooks::WebhooksManage;
 use crate::webhooks::access::{self, Manager};
 use crate::webhooks::actions;
 use crate::webhooks::delivery::Delivery;

@@ -2,9 +2,9 @@
 
 use std::sync::OnceLock;
 
+use crate::accounts::permissions::AnyCredential;
 use crate::notification_kinds::{self, Kind};
 use crate::prelude::*;
-use crate::web::caller::AnyCredential;
 use crate::web::docs;
 use crate::web::document::payload_schema;
 use crate::web::prelude::*;
@@ -14,8 +14,8 @@ pub fn routes(routes: Routes) -> Routes {
 }
 
 /// A type of notification that webhooks can subscribe to.
+#[macros::object("event_type")]
 #[derive(Debug, Serialize, ToSchema)]
-#[serde(tag = "object", rename = "event_type")]
 #[schema(as = EventTypeInfo)]
 struct EventType {
     /// Name of the type, as used in the `events` of a webhook.

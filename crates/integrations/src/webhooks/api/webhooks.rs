@@ -4,8 +4,8 @@ use macros::input;
 
 use crate::notification_kinds;
 use crate::prelude::*;
-use crate::web::caller::WebhooksManage;
 use crate::web::prelude::*;
+use crate::webhooks::WebhooksManage;
 use crate::webhooks::access;
 use crate::webhooks::actions::{self, Replay, ReplayRange};
 use crate::webhooks::address;

@@ -14,11 +14,11 @@ use utoipa::openapi::{RefOr, Schema};
 use super::log::{self, Filter};
 use crate::notification_kinds;
 use crate::prelude::*;
-use crate::web::caller::WebhooksManage;
 use crate::web::prelude::*;
 use crate::web::query::MAX_IDS;
 use crate::web::server::stop_requested;
 use crate::web::stream::{self, HEARTBEAT_INTERVAL, StreamAuth, StreamGuard};
+use crate::webhooks::WebhooksManage;
 use crate::webhooks::visibility::EventVisibility;
 
 /// How often a stream checks that its credential is still valid, and whether there are notifications that were not

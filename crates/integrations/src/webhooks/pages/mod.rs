@@ -10,11 +10,11 @@ mod display;
 
 use super::edit::EditContext;
 use super::webhook::Webhook;
-use crate::accounts::permissions::WebhooksManage;
 use crate::names::Names;
 use crate::prelude::*;
 use crate::web::page;
 use crate::web::prelude::*;
+use crate::webhooks::WebhooksManage;
 
 /// The path of the list of webhooks.
 const LIST: &str = "/admin/webhooks";

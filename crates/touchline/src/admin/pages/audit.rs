@@ -6,11 +6,11 @@ use super::shared::{Admin, show};
 use crate::accounts::account;
 use crate::admin::audit::{self, AuditTable, Filter};
 use crate::admin::audit_text::{self, FieldChange};
-use crate::exports::api::{ExportSource, send};
 use crate::i18n::{Html, ToValue, Value};
 use crate::names::{self, Names};
 use crate::prelude::*;
 use crate::signals::{self, AuditEntry};
+use crate::web::export::ExportSource;
 use crate::web::filters;
 use crate::web::list::FilterBar;
 use crate::web::prelude::*;
@@ -222,9 +222,8 @@ async fn download(visitor: Admin) -> PageResult {
     });
     let record_export = move |tx: &Tx<'_>| tx.audit("audit_log.exported", &account, &details);
     visitor.write(record_export).await?;
-    let (app, scope) = (visitor.app().clone(), visitor.scope()?);
-    let source = ExportSource { app, scope, access: TeamAccess::AllTeams };
-    Ok(send(source, "audit.csv", AuditTable(read_filter(&query, &zone)), false).await?)
+    let file = Download { table: AuditTable(read_filter(&query, &zone)), bom: false };
+    Ok(file.send(ExportSource::of_club(&visitor)?, "audit.csv").await?)
 }
 
 #[derive(Template)]

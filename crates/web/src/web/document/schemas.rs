@@ -5,58 +5,17 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{operations, reference, referenced_schema, requests, schemas_mut};
+use crate::web::routes::{OMITTED_FIELDS, SNAPSHOT_OF};
 
-/// The value of the `object` field of each schema.
-const OBJECTS: &[(&str, &str)] = &[
-    ("Account", "account"),
-    ("Caller", "me"),
-    ("Team", "team"),
-    ("Person", "person"),
-    ("Member", "member"),
-    ("EventLocation", "location"),
-    ("TeamEvent", "event"),
-    ("Rsvp", "rsvp"),
-    ("CalendarFeed", "calendar_feed"),
-    ("CreatedCalendarFeed", "calendar_feed"),
-    ("RsvpHistoryEntry", "rsvp_change"),
-    ("UnansweredMember", "unanswered"),
-    ("Message", "message"),
-    ("ReadReceipt", "receipt"),
-    ("Email", "email"),
-    ("PaymentSettings", "payment_settings"),
-    ("Product", "product"),
-    ("Discount", "discount"),
-    ("Order", "order"),
-    ("Due", "due"),
-    ("Payment", "payment"),
-    ("ReminderResult", "reminders"),
-    ("PersonExport", "person_export"),
-    ("RefundedOrder", "order"),
-    ("RefundedPayment", "payment"),
-    ("TeamStatement", "team_statement"),
-    ("Statement", "statement"),
-    ("Refund", "refund"),
-    ("Checkout", "checkout"),
-    ("Webhook", "webhook"),
-    ("CreatedWebhook", "webhook"),
-    ("Delivery", "delivery"),
-    ("WebhookReplay", "replay"),
-    ("EventTypeInfo", "event_type"),
-    ("UserSnapshot", "user"),
-    ("RsvpSnapshot", "rsvp"),
-    ("ReceiptSnapshot", "receipt"),
-    ("WebhookPing", "ping"),
-];
+/// Marks a field of a part that may be missing.
+const OPTIONAL: &str = "x-optional";
 
 /// Completes all schemas.
 pub(super) fn complete(document: &mut Value) {
-    // Names the private fields of people. Merging the parts of schemas removes it.
-    let private = document["components"]["schemas"]["Private"].clone();
     reference_envelope_data(document);
     merge_all_of(document);
     add_object_field(document);
-    add_person_snapshots(document, &private);
-    add_order_snapshots(document);
+    add_snapshots(document);
     name_envelopes(document);
     lift_descriptions(document);
     describe_common_fields(document);
@@ -65,7 +24,7 @@ pub(super) fn complete(document: &mut Value) {
     requests::forbid_null(document);
     split_shared_schemas(document);
     let requests = request_schemas(document);
-    require_response_fields(document, &requests, &private);
+    require_response_fields(document, &requests);
     open_response_enums(document, &requests);
 }
 
@@ -90,20 +49,30 @@ fn merge_all_of(document: &mut Value) {
     }
 }
 
-/// Adds the properties of a schema and its parts to `merged`, and collects the names of the parts.
+/// Adds the properties of a schema and its parts to `merged`, and collects the names of the parts. The first title names
+/// the object.
 fn merge_properties(
     merged: &mut Value,
     schema: &Value,
     known: &Value,
     parts: &mut BTreeSet<String>,
 ) {
+    if let Some(title) = schema.get("title").filter(|_| merged.get("title").is_none()) {
+        merged["title"] = title.clone();
+    }
     for part in schema["allOf"].as_array().into_iter().flatten() {
-        match part["$ref"].as_str().and_then(|name| name.rsplit('/').next()) {
+        let mut choices = part["oneOf"].as_array().into_iter().flatten();
+        let optional = choices.find_map(referenced_schema);
+        match referenced_schema(part).or(optional) {
             Some(name) => {
                 parts.insert(name.to_owned());
                 merge_properties(merged, &known[name], known, parts);
             }
             None => merge_properties(merged, part, known, parts),
+        }
+        let fields = optional.and_then(|name| known[name]["properties"].as_object());
+        for (name, _) in fields.into_iter().flatten() {
+            merged["properties"][name][OPTIONAL] = json!(true);
         }
     }
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
@@ -115,10 +84,11 @@ fn merge_properties(
     }
 }
 
-/// Adds the `object` field, which identifies the type of an object.
+/// Adds the `object` field, which identifies the type of an object. The title of its schema is the value.
 fn add_object_field(document: &mut Value) {
-    for (name, value) in OBJECTS {
-        let Some(schema) = document["components"]["schemas"].get_mut(*name) else { continue };
+    for (_, schema) in schemas_mut(document) {
+        let title = schema.as_object_mut().and_then(|schema| schema.remove("title"));
+        let Some(Value::String(value)) = title else { continue };
         let description = format!("Type of the object: always `{value}`.");
         schema["properties"]["object"] =
             json!({ "type": "string", "const": value, "description": description });
@@ -128,31 +98,33 @@ fn add_object_field(document: &mut Value) {
     }
 }
 
-/// Notifications contain only what everyone on the team may see of a person, so their schemas omit private fields.
-fn add_person_snapshots(document: &mut Value, private: &Value) {
-    for (snapshot, original) in [("MemberSnapshot", "Member"), ("PersonSnapshot", "Person")] {
-        let mut schema = document["components"]["schemas"][original].clone();
-        if let Some(properties) = schema["properties"].as_object_mut() {
-            properties.retain(|name, _| private["properties"].get(name).is_none());
+/// Completes the schemas of what notifications contain of objects. They refer to each other.
+fn add_snapshots(document: &mut Value) {
+    let schemas = schemas_mut(document);
+    let snapshots: Vec<_> = schemas
+        .iter()
+        .filter_map(|(name, schema)| {
+            let object = schema.get(SNAPSHOT_OF)?.as_str()?;
+            Some((name.clone(), object.to_owned(), schema[OMITTED_FIELDS].clone()))
+        })
+        .collect();
+    for (name, object, omitted) in &snapshots {
+        let mut schema = schemas[object].clone();
+        if let Some(fields) = schema["properties"].as_object_mut() {
+            let omitted: Vec<_> = omitted.as_array().into_iter().flatten().collect();
+            fields.retain(|name, field| {
+                field.get(OPTIONAL).is_none() && omitted.iter().all(|omitted| *omitted != name)
+            });
         }
-        document["components"]["schemas"][snapshot] = schema;
+        for_each_object(&mut schema, &mut |field| {
+            let object = referenced_schema(field);
+            let snapshot = snapshots.iter().find(|(_, known, _)| Some(known.as_str()) == object);
+            if let Some((name, ..)) = snapshot {
+                *field = reference("schemas", name);
+            }
+        });
+        schemas.insert(name.clone(), schema);
     }
-}
-
-/// Notifications about orders omit the buyer's email address and note.
-fn add_order_snapshots(document: &mut Value) {
-    let schemas = &mut document["components"]["schemas"];
-    for (original, field) in [("Buyer", "email"), ("Order", "note")] {
-        let mut schema = schemas[original].clone();
-        if let Some(properties) = schema["properties"].as_object_mut() {
-            properties.remove(field);
-        }
-        if let Some(required) = schema["required"].as_array_mut() {
-            required.retain(|name| name != field);
-        }
-        schemas[format!("{original}Snapshot")] = schema;
-    }
-    schemas["OrderSnapshot"]["properties"]["buyer"] = reference("schemas", "BuyerSnapshot");
 }
 
 /// Makes the `data` field of envelopes refer to the object's schema, so that each schema is in the document once.
@@ -343,17 +315,24 @@ fn split_shared_schemas(document: &mut Value) {
     }
 }
 
-/// Marks the fields of responses as required: a missing value is `null`, and never left out. Exceptions are private
-/// fields of people, which lists contain only on request.
-fn require_response_fields(document: &mut Value, requests: &BTreeSet<String>, private: &Value) {
+/// Marks the fields of responses as required: a missing value is `null`, and never left out. Exceptions are the fields of
+/// parts that may be missing, such as the private data of people in lists, and all fields with the same names.
+fn require_response_fields(document: &mut Value, requests: &BTreeSet<String>) {
+    let mut optional = BTreeSet::new();
+    for (_, schema) in schemas_mut(document) {
+        let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
+        for (name, field) in fields.into_iter().flatten() {
+            if field.as_object_mut().and_then(|field| field.remove(OPTIONAL)).is_some() {
+                optional.insert(name.clone());
+            }
+        }
+    }
     for (name, schema) in schemas_mut(document) {
         if requests.contains(name) || OPTIONAL_FIELDS.contains(&name.as_str()) {
             continue;
         }
         let fields = schema["properties"].as_object().into_iter().flatten();
-        let names = fields
-            .map(|(field, _)| field)
-            .filter(|field| private["properties"].get(field).is_none());
+        let names = fields.map(|(field, _)| field).filter(|field| !optional.contains(*field));
         let required: Vec<_> = names.cloned().collect();
         if !required.is_empty() {
             schema["required"] = json!(required);

@@ -1,20 +1,24 @@
 //! Export of orders: one row per order line.
 
-use super::table::{self, CHUNK_ROWS, Chunk, Table, export_row};
-use crate::columns::{Column, ToCell};
+use macros::query;
+
+use crate::columns::Column;
 use crate::prelude::*;
+use crate::table::{self, CHUNK_ROWS, Chunk, Table};
 
 /// Which orders to export.
-#[derive(Debug, Default)]
+#[query]
+#[derive(Default)]
 pub struct OrdersTable {
+    /// Only orders of this team.
     pub team_id: Option<TeamId>,
-    /// Only orders placed at this time or later.
+    /// Only orders placed at this time or later. A date means the start of that day in UTC.
     pub from: Option<Timestamp>,
-    /// Only orders placed before this time.
+    /// Only orders placed before this time. A date means the start of that day in UTC.
     pub to: Option<Timestamp>,
 }
 
-export_row! {
+crate::export_row! {
     pub struct OrderLine {
         order_id: OrderId = "l.order_id",
         number: i64 = "o.number",

@@ -2,21 +2,27 @@
 
 use std::collections::HashMap;
 
-use super::table::{self, CHUNK_ROWS, Chunk, Table, export_row};
+use macros::query;
+
+use super::api;
 use crate::columns::{Cell, Column, ToCell};
 use crate::prelude::*;
+use crate::table::{self, CHUNK_ROWS, Chunk, Table};
 
 /// Which memberships to export.
-#[derive(Debug, Default)]
+#[query]
+#[derive(Default)]
 pub struct RosterTable {
+    /// Only this team.
     pub team_id: Option<TeamId>,
-    /// Whether to include members who have left.
+    /// Set to `true` to include members who have left.
     pub include_removed: bool,
-    /// Whether to include birth dates, contact data, medical notes and guardians.
+    /// Set to `private` to include the private columns.
+    #[param(name = "include", with(api::include_private), schema(value_type = Option<String>))]
     pub private: bool,
 }
 
-export_row! {
+crate::export_row! {
     pub struct Line {
         member_id: MemberId = "m.id",
         person_id: PersonId = "m.person_id",

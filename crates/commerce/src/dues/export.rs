@@ -1,16 +1,20 @@
 //! Export of dues: one row per due.
 
-use super::table::{self, CHUNK_ROWS, Chunk, Table, export_row};
-use crate::columns::{Column, ToCell};
+use macros::query;
+
+use crate::columns::Column;
 use crate::prelude::*;
+use crate::table::{self, CHUNK_ROWS, Chunk, Table};
 
 /// Which dues to export.
-#[derive(Debug, Default)]
+#[query]
+#[derive(Default)]
 pub struct DuesTable {
+    /// Only this team.
     pub team_id: Option<TeamId>,
 }
 
-export_row! {
+crate::export_row! {
     pub struct Line {
         due_id: DueId = "d.id",
         charge_id: ChargeId = "d.charge_id",

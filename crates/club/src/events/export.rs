@@ -1,14 +1,24 @@
 //! Export of the schedule: one row per event.
 
-use super::table::{self, CHUNK_ROWS, Chunk, Table};
+use macros::query;
+
+use super::event::{self, EventFilter, EventView};
+use super::location::Location;
 use crate::columns::{Cell, Column, ToCell};
-use crate::events::event::{self, EventFilter, EventView};
-use crate::events::location::Location;
 use crate::prelude::*;
+use crate::table::{self, CHUNK_ROWS, Chunk, Table};
 
 /// Which events to export.
-#[derive(Debug, Default)]
-pub struct EventsTable(pub EventFilter);
+#[query]
+#[derive(Default)]
+pub struct EventsTable {
+    /// Only this team.
+    pub team_id: Option<TeamId>,
+    /// Only events that start at this time or later. A date means the start of that day in UTC.
+    pub from: Option<Timestamp>,
+    /// Only events that start before this time. A date means the start of that day in UTC.
+    pub to: Option<Timestamp>,
+}
 
 /// An event and the name of its team.
 pub type Row = (EventView, String);
@@ -62,7 +72,9 @@ impl Table for EventsTable {
     ) -> Result<Chunk<Row, Self::Position>> {
         // `list` reads one row more than the limit, to detect whether there is a next page.
         let page = Page { limit: CHUNK_ROWS - 1, order: Order::Asc, last: after };
-        let events = event::list(db, access, &self.0, &page)?;
+        let Self { team_id, from, to } = *self;
+        let filter = EventFilter { team_id, from, to, ..EventFilter::default() };
+        let events = event::list(db, access, &filter, &page)?;
         let mut teams: Vec<_> = events.iter().map(|view| view.event.team_id).collect();
         teams.sort_unstable();
         teams.dedup();

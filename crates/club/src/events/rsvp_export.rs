@@ -1,20 +1,24 @@
 //! Export of RSVPs: one row per member and event.
 
-use super::table::{self, CHUNK_ROWS, Chunk, Table, export_row};
-use crate::columns::{Cell, Column, ToCell};
+use macros::query;
+
+use crate::columns::{Cell, Column};
 use crate::prelude::*;
+use crate::table::{self, CHUNK_ROWS, Chunk, Table};
 
 /// Which RSVPs to export.
-#[derive(Debug, Default)]
+#[query]
+#[derive(Default)]
 pub struct RsvpsTable {
+    /// Only this team.
     pub team_id: Option<TeamId>,
-    /// Only for events that start at this time or later.
+    /// Only events that start at this time or later. A date means the start of that day in UTC.
     pub from: Option<Timestamp>,
-    /// Only for events that start before this time.
+    /// Only events that start before this time. A date means the start of that day in UTC.
     pub to: Option<Timestamp>,
 }
 
-export_row! {
+crate::export_row! {
     pub struct Line {
         event_id: EventId = "r.event_id",
         team_id: TeamId = "e.team_id",

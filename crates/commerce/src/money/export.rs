@@ -1,17 +1,20 @@
 //! Export of the ledger: one row per entry. Positive amounts are debits and negative amounts are credits, so that no
 //! exported amount is negative.
 
-use super::table::{self, CHUNK_ROWS, Chunk, Table};
+use macros::query;
+
+use super::ledger::Entry;
 use crate::columns::{Cell, Column, ToCell};
-use crate::money::ledger::Entry;
 use crate::prelude::*;
+use crate::table::{self, CHUNK_ROWS, Chunk, Table};
 
 /// The entries of the ledger.
-#[derive(Debug, Default)]
+#[query]
+#[derive(Default)]
 pub struct LedgerTable {
-    /// Created at or after this time.
+    /// Only entries created at or after this time. A date means the start of that day in UTC.
     pub from: Option<Timestamp>,
-    /// Created before this time.
+    /// Only entries created before this time. A date means the start of that day in UTC.
     pub to: Option<Timestamp>,
 }
 

@@ -1,17 +1,17 @@
 //! The id types of all objects, with the prefix of each kind.
 
-use kit::{Id, Kind};
-
+/// Declares types of ids, with the prefix of each kind. A module can declare those of its own.
+#[macro_export]
 macro_rules! ids {
     ($($(#[$doc:meta])* $alias:ident = $kind:ident $prefix:literal;)+) => {$(
         $(#[$doc])*
         pub enum $kind {}
-        impl Kind for $kind {
+        impl ::kit::Kind for $kind {
             const PREFIX: &'static str = $prefix;
             const NAME: &'static str = stringify!($alias);
         }
         $(#[$doc])*
-        pub type $alias = Id<$kind>;
+        pub type $alias = ::kit::Id<$kind>;
     )+};
 }
 

@@ -27,4 +27,5 @@ pub const MIGRATIONS: &[Migration] = migrations![
     "0012_confirmed_guardians",
     "0013_message_authors",
     "0014_languages",
+    "0015_message_templates",
 ];

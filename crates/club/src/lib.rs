@@ -15,3 +15,4 @@ pub mod events;
 pub mod mail;
 pub mod mailer;
 pub mod messages;
+pub mod message_templates;

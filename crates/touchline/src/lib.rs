@@ -34,6 +34,7 @@ pub const MODULES: &[&Module] = &[
     &events::MODULE,
     &mail::MODULE,
     &messages::MODULE,
+    &message_templates::MODULE,
     &money::MODULE,
     &shop::MODULE,
     &dues::MODULE,

@@ -57,6 +57,7 @@ mod mail_sending;
 mod mail_unsubscribe;
 mod matrix;
 mod unknown_fields;
+mod message_templates;
 mod messages;
 mod migrations;
 mod money;

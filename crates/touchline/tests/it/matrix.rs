@@ -6,6 +6,7 @@ use testkit::{Client, TestClub, TestResponse, Value, World, both, json};
 
 use crate::cards::checkout_of;
 use crate::mail::queue_one_email;
+use crate::message_templates::create_template;
 use crate::openapi::operations;
 use crate::roster_access::{client_with_all_scopes, clients_of_cast};
 use crate::shop::create_store_objects;
@@ -72,6 +73,11 @@ const TABLE: &[(&str, &str)] = &[
     ("messages_receipts", "+++00- +"),
     // Only the reader can mark a message as read.
     ("messages_mark_read", "++-00- +"),
+    ("message_templates_list", "+++--- -"),
+    ("message_templates_create", "++---- -"),
+    ("message_templates_get", "+++--- -"),
+    ("message_templates_update", "++---- -"),
+    ("message_templates_delete", "++---- -"),
     ("payment_settings_get", "+++++- +"),
     ("payment_settings_update", "++---- -"),
     ("dues_list", "+++++- +"),
@@ -206,6 +212,7 @@ async fn objects_of_child(
         ("{duty_id}", duty),
         ("{feed_id}", feed.id().to_owned()),
         ("{message_id}", message.id().to_owned()),
+        ("{template_id}", create_template(w, event.id()).await.id().to_owned()),
         due,
         payment,
         webhook,

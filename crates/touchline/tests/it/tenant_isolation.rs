@@ -9,6 +9,7 @@ use touchline::rights::Scopes;
 use crate::cards::checkout_of;
 use crate::events::team_client;
 use crate::mail::queue_one_email;
+use crate::message_templates::create_template;
 use crate::openapi::operations;
 use crate::shop::create_store_objects;
 
@@ -44,6 +45,7 @@ pub(crate) async fn objects(w: &World) -> Vec<(&'static str, String)> {
         ("{duty_id}", duty),
         ("{feed_id}", id(&feed)),
         ("{message_id}", id(&message)),
+        ("{template_id}", id(&create_template(w, "target").await)),
         ("{email_id}", queue_one_email(w).await.to_string()),
         due,
         payment,

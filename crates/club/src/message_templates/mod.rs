@@ -1,0 +1,37 @@
+//! Templates of messages: texts that a club sends again and again, such as the news before a match.
+//!
+//! Templates belong to the club. Admins manage them; coaches and managers read them to write a message.
+
+pub mod api;
+mod demo;
+pub mod template;
+
+use crate::rights::ScopeName;
+use crate::web::module::Module;
+
+crate::ids! {
+    /// A template of messages.
+    MessageTemplateId = MessageTemplateKind "mtpl";
+}
+
+crate::permissions! {
+    /// View message templates.
+    TemplatesRead: Some(ScopeName::MessagesRead), Staff;
+    /// Create, update and delete message templates.
+    TemplatesManage: Some(ScopeName::MessagesWrite), Admin;
+}
+
+/// This module.
+pub const MODULE: Module = Module {
+    api: api::routes,
+    permissions: PERMISSIONS,
+    demo: Some(demo::create),
+    notification_kinds: crate::notification_kinds! {
+        Some(ScopeName::MessagesRead), "MessageTemplate" {
+            "message_template.created": "A message template was created.";
+            "message_template.updated": "A message template was changed.";
+            "message_template.deleted": "A message template was deleted.";
+        }
+    },
+    ..Module::EMPTY
+};

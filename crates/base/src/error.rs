@@ -262,7 +262,7 @@ impl Error {
     }
 
     /// Fails with this error if the condition is met.
-    pub fn when(self, condition: bool) -> Result<()> {
+    pub fn fail_if(self, condition: bool) -> Result<()> {
         if condition { Err(self) } else { Ok(()) }
     }
 

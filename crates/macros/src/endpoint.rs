@@ -118,6 +118,9 @@ fn read_signature(path: &LitStr, function: &mut ItemFn) -> Result<Signature> {
                 if is_id {
                     ids.push((pat.clone(), (**ty).clone()));
                 } else {
+                    if query.is_some() {
+                        return Err(Error::new_spanned(ty, "there is a query already"));
+                    }
                     if type_name(ty) != "NoQuery" {
                         signature.params.push(ty.to_token_stream());
                     }
@@ -127,6 +130,9 @@ fn read_signature(path: &LitStr, function: &mut ItemFn) -> Result<Signature> {
                 }
             }
         }
+    }
+    if let Some(name) = placeholders.next() {
+        return Err(Error::new_spanned(&function.sig, format!("no argument for `{name}`")));
     }
     first.extend(path_argument(&ids));
     let no_query = quote!(crate::web::query::NoQuery);

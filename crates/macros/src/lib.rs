@@ -1,5 +1,5 @@
-//! Declares the operations of the API and their inputs. A field is written once, with its limits. The macros derive from it how it is read
-//! from a request, its schema, and how it is used to create or update a record.
+//! Declares the operations of the API and their inputs. A field is written once, with its limits. The macros derive from
+//! it how it is read from a request, its schema, and how it is used to create or update a record.
 //!
 //! The generated code uses `crate::web`, which every crate above `web` re-exports.
 
@@ -97,7 +97,7 @@ pub fn object(name: TokenStream, item: TokenStream) -> TokenStream {
 /// The doc comment is its summary and description. The arguments of the function are:
 /// - `Caller<Permission>`: the permission implies the scope.
 /// - The parameters of the path, in its order. A tuple stands for several.
-/// - The query, if there is one. Without it, all parameters are rejected.
+/// - The query. Without it, all query parameters are rejected.
 /// - `Body<Type>` or `OptionalBody<Type>`. The body of `Body<NoBody>` may be absent.
 ///
 /// Options: `example = json!(…)` of the body, and `params(…)`, which replaces the parameters in the description.

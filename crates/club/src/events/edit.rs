@@ -116,7 +116,7 @@ pub fn change(
 ) -> Result<EventView> {
     let before = find_editable(tx, access, id, expected)?;
     Error::invalid_state("A cancelled event cannot be changed.")
-        .when(before.status == Status::Cancelled)?;
+        .fail_if(before.status == Status::Cancelled)?;
     let plan = Rescheduling::read(tx, access, &before, &change)?;
     let becomes_exception = change.apply_to == ApplyTo::This && before.series_id.is_some();
     let overwrites = change.apply_to != ApplyTo::This && change.override_exceptions;
@@ -278,9 +278,9 @@ pub fn cancel(
 ) -> Result<EventView> {
     let before = find_editable(tx, access, id, expected)?;
     Error::invalid_state("The event is already cancelled.")
-        .when(before.status == Status::Cancelled)?;
+        .fail_if(before.status == Status::Cancelled)?;
     Error::invalid_state("A completed event cannot be cancelled.")
-        .when(before.status == Status::Completed)?;
+        .fail_if(before.status == Status::Completed)?;
     let targets = cancellation_targets(tx, &before, cancellation.apply_to)?;
     let open = |event: &Event| matches!(event.status, Status::Scheduled | Status::Postponed);
     let cancelled = |event: Event| {
@@ -307,7 +307,7 @@ pub fn postpone(
     let status = before.status.to_string();
     let detail =
         message!("Only a scheduled event can be postponed. This event is {status}.", status);
-    Error::invalid_state(detail).when(before.status != Status::Scheduled)?;
+    Error::invalid_state(detail).fail_if(before.status != Status::Scheduled)?;
     let edited = before.series_id.is_some();
     let after = Event { status: Status::Postponed, edited, ..before.clone() };
     save(tx, "event.updated", vec![(before, after)])?;
@@ -324,12 +324,12 @@ pub fn delete(
 ) -> Result<EventView> {
     let before = find_editable(tx, access, id, expected)?;
     Error::invalid_state("A cancelled event cannot be deleted.")
-        .when(before.status == Status::Cancelled)?;
+        .fail_if(before.status == Status::Cancelled)?;
     let mut targets = cancellation_targets(tx, &before, apply_to)?;
     targets.retain(|event| event.status != Status::Cancelled);
     let ids: Vec<_> = targets.iter().map(|event| event.id).collect();
     Error::invalid_state("The event has RSVPs. Cancel it instead of deleting it.")
-        .when(rsvp::has_answers(tx, ids.clone())?)?;
+        .fail_if(rsvp::has_answers(tx, ids.clone())?)?;
     let deleted = event::views(tx, targets)?;
     tx.execute("delete from event where account_id = :account and id in (:ids)", bind! { ids })?;
     let notifications: Vec<_> = deleted.iter().map(|event| (None, event)).collect();

@@ -160,7 +160,7 @@ pub fn find(db: &Reader<'_>, access: &TeamAccess, id: FeedId) -> Result<Feed> {
         TeamAccess::User(_) if feed.created_by == db.actor() => true,
         _ => feed.team_id.is_some_and(|team| access.has_full_access(team)),
     };
-    Error::not_found().when(!visible)?;
+    Error::not_found().fail_if(!visible)?;
     Ok(feed)
 }
 
@@ -194,7 +194,7 @@ const FILTER: &str = " where account_id = :account
 /// Revokes a feed: its URL stops working at once.
 pub fn revoke(tx: &Tx<'_>, access: &TeamAccess, id: FeedId, expected: &IfMatch) -> Result<Feed> {
     let before = expected.check(find(tx, access, id))?;
-    Error::invalid_state("The feed is already revoked.").when(before.revoked_at.is_some())?;
+    Error::invalid_state("The feed is already revoked.").fail_if(before.revoked_at.is_some())?;
     let after = Feed { revoked_at: Some(tx.now()), ..before.clone() }.save(tx)?;
     tx.publish_change("calendar_feed.revoked", &before, &after)?;
     Ok(after)
@@ -252,5 +252,5 @@ pub fn check_creator(db: &Reader<'_>, feed: &Subscription) -> Result<()> {
     let access = access::for_user(db, user)?;
     let visible = feed.team_id.is_some_and(|team| access.visible_team_ids.contains(&team))
         || feed.person_id.is_some_and(|person| access.family_person_ids().contains(&person));
-    Error::not_found().when(!visible)
+    Error::not_found().fail_if(!visible)
 }

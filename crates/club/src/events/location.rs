@@ -207,7 +207,7 @@ pub fn change(
 ) -> Result<Location> {
     let before = expected.check(find(tx, &TeamAccess::AllTeams, id))?;
     Error::invalid_state("An archived location cannot be changed.")
-        .when(before.status == Status::Archived)?;
+        .fail_if(before.status == Status::Archived)?;
     let shared = change.shared.clone().apply_or(before.shared, true);
     let after = before.apply(change, shared);
     check_coordinates(&after)?;
@@ -221,7 +221,7 @@ pub fn change(
 pub fn archive(tx: &Tx<'_>, id: LocationId, expected: &IfMatch) -> Result<Location> {
     let before = expected.check(find(tx, &TeamAccess::AllTeams, id))?;
     Error::invalid_state("The location is already archived.")
-        .when(before.status == Status::Archived)?;
+        .fail_if(before.status == Status::Archived)?;
     let after = Location { status: Status::Archived, ..before.clone() };
     update(tx, "location.archived", &before, after)
 }

@@ -232,7 +232,7 @@ fn find_invited_person(tx: &Tx<'_>, event: &Event, member: MemberId) -> Result<P
          where account_id = :account and id = :member",
         bind! { member },
     )?;
-    Error::not_found().when(team != event.team_id)?;
+    Error::not_found().fail_if(team != event.team_id)?;
     if matches!(status.as_str(), "active" | "injured") {
         return Ok(person);
     }

@@ -14,7 +14,7 @@ pub fn take(
     expected: &IfMatch,
 ) -> Result<EventView> {
     let before = find_open_event(tx, access, (event, person), expected)?;
-    Error::not_found().when(!belongs_to_team(tx, &before, person)?)?;
+    Error::not_found().fail_if(!belongs_to_team(tx, &before, person)?)?;
     let duties = before.duties.assign(duty, person)?;
     update(tx, before, duties)
 }
@@ -41,8 +41,8 @@ fn find_open_event(
         .and_then(|event| access.check_person(event.team_id, person).map(|()| event));
     let event = expected.check(event)?;
     team::find_active(tx, event.team_id)?;
-    Error::invalid_state("The event is cancelled.").when(event.status == Status::Cancelled)?;
-    Error::invalid_state("The event is over.").when(event.is_over(tx.now()))?;
+    Error::invalid_state("The event is cancelled.").fail_if(event.status == Status::Cancelled)?;
+    Error::invalid_state("The event is over.").fail_if(event.is_over(tx.now()))?;
     Ok(event)
 }
 

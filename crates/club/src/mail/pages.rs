@@ -60,7 +60,7 @@ async fn update(
 /// Fails if the signature of a token is not valid, or if the link was sent to an address that the person no longer has.
 fn check_token(key: &UnsubscribeKey, token: &str, person: &Preferences) -> Result<()> {
     let is_valid = person.email.as_deref().is_some_and(|email| key.verify(token, email));
-    Error::not_found().when(!is_valid)
+    Error::not_found().fail_if(!is_valid)
 }
 
 /// Anyone with the link acts as the person it was sent to.

@@ -65,7 +65,7 @@ async fn change(
 
 /// Delete a message template
 ///
-/// Messages that were written with it stay. Not available to keys that are limited to certain teams.
+/// Messages written with it are kept. Not available to keys that are limited to certain teams.
 #[endpoint(delete, "/message_templates/{template_id}", id = "message_templates_delete", tag = "Messages",
     200(ObjectResponse<MessageTemplate>, "The deleted template."))]
 async fn delete(

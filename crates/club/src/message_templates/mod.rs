@@ -1,4 +1,4 @@
-//! Templates of messages: texts that a club sends again and again, such as the news before a match.
+//! Templates of messages: texts that a club sends again and again, such as the details of a match.
 //!
 //! Templates belong to the club. Admins manage them; coaches and managers read them to write a message.
 
@@ -10,7 +10,7 @@ use crate::rights::ScopeName;
 use crate::web::module::Module;
 
 crate::ids! {
-    /// A template of messages.
+    /// A message template.
     MessageTemplateId = MessageTemplateKind "mtpl";
 }
 

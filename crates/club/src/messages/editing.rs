@@ -52,11 +52,11 @@ pub fn change(
         posting::check_can_pin(access, before.team_id)?;
     }
     Error::invalid_state("A retracted message cannot be changed.")
-        .when(before.status == Status::Retracted)?;
+        .fail_if(before.status == Status::Retracted)?;
     Error::invalid_state(
         "The content of a published message cannot be changed. Retract it instead.",
     )
-    .when(before.status == Status::Published && change.changes_content())?;
+    .fail_if(before.status == Status::Published && change.changes_content())?;
     team::find_active(tx, before.team_id)?;
     let at_once = change.publish_at == Change::Clear;
     let changes_content = change.changes_content();
@@ -115,7 +115,7 @@ pub fn retract(
 ) -> Result<Message> {
     let before = expected.check(find_managed(tx, access, id))?;
     Error::invalid_state("The message is already retracted.")
-        .when(before.status == Status::Retracted)?;
+        .fail_if(before.status == Status::Retracted)?;
     with_author(tx, mark_retracted(tx, before)?)
 }
 

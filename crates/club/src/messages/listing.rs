@@ -68,7 +68,10 @@ pub fn list(
     };
     let (posted, status) = match filter.status {
         Some(StatusFilter::Posted) => (true, None),
-        other => (false, other.and_then(|status| Status::parse(status.as_str()))),
+        Some(StatusFilter::Published) => (false, Some(Status::Published)),
+        Some(StatusFilter::Scheduled) => (false, Some(Status::Scheduled)),
+        Some(StatusFilter::Retracted) => (false, Some(Status::Retracted)),
+        None => (false, None),
     };
     let access = person_id
         .map_or_else(|| Ok(access.clone()), |person| access.for_private_data_of(person))?;

@@ -236,7 +236,7 @@ pub fn find_record(db: &Reader<'_>, access: &TeamAccess, id: MessageId) -> Resul
     let message: MessageRecord = db.one(text, bind! { id })?;
     access.check(message.team_id)?;
     let is_visible = can_manage(access, &message) || has_receipt(db, access, id)?;
-    Error::not_found().when(!is_visible)?;
+    Error::not_found().fail_if(!is_visible)?;
     Ok(message)
 }
 
@@ -260,7 +260,7 @@ fn has_receipt(db: &Reader<'_>, access: &TeamAccess, id: MessageId) -> Result<bo
 /// `forbidden` for other callers who can see it.
 pub fn find_managed(db: &Reader<'_>, access: &TeamAccess, id: MessageId) -> Result<MessageRecord> {
     let message = find_record(db, access, id)?;
-    Error::forbidden().when(!can_manage(access, &message))?;
+    Error::forbidden().fail_if(!can_manage(access, &message))?;
     Ok(message)
 }
 

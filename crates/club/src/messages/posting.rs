@@ -112,10 +112,10 @@ fn resolve_author(
     }
     let is_user = matches!(access, TeamAccess::User(_));
     let detail = "You are not on a roster of the club, so you cannot post messages.";
-    Error::new(Code::Forbidden, detail).when(is_user && author.is_none())?;
+    Error::new(Code::Forbidden, detail).fail_if(is_user && author.is_none())?;
     let is_announcement = draft.kind == Kind::Announcement;
     Error::new(Code::Forbidden, "Only coaches and managers of the team can post announcements.")
-        .when(is_user && is_announcement && !access.has_full_access(draft.team_id))?;
+        .fail_if(is_user && is_announcement && !access.has_full_access(draft.team_id))?;
     if draft.pinned {
         check_can_pin(access, draft.team_id)?;
     }
@@ -127,7 +127,7 @@ fn resolve_author(
 /// Fails unless the caller may pin messages of the team: coaches, managers and admins may.
 pub fn check_can_pin(access: &TeamAccess, team: TeamId) -> Result<()> {
     Error::new(Code::Forbidden, "Only coaches and managers of the team can pin messages.")
-        .when(!access.has_full_access(team))
+        .fail_if(!access.has_full_access(team))
 }
 
 /// Validates the scheduled time of publication.

@@ -155,13 +155,13 @@ pub fn mark_read(
     let detail =
         "You can mark messages as read only for yourself and the people you are a guardian of.";
     Error::new(Code::Forbidden, detail)
-        .when(matches!(access, TeamAccess::User(_)) && !access.is_family(person_id))?;
+        .fail_if(matches!(access, TeamAccess::User(_)) && !access.is_family(person_id))?;
     let before = expected.check(find(tx, message_id, person_id))?;
     if before.read_at.is_some() {
         return Ok(before);
     }
     Error::invalid_state("A retracted message cannot be marked as read.")
-        .when(message.status == Status::Retracted)?;
+        .fail_if(message.status == Status::Retracted)?;
     tx.execute(
         "update receipt set read_at = :now
          where account_id = :account and message_id = :message_id and person_id = :person_id",

@@ -19,7 +19,7 @@ pub fn enroll_guardian(
     confirmed: bool,
 ) -> Result<Person> {
     let child = person::find(tx, child)?;
-    Error::not_found().when(child.erased_at.is_some())?;
+    Error::not_found().fail_if(child.erased_at.is_some())?;
     let guardians = guardian::list_for(tx, &[child.id])?;
     let matching = || find_by_confirmed_email(&guardians, user).cloned();
     let existing = linking::find_person(tx, user.id)?.or_else(matching);
@@ -28,7 +28,7 @@ pub fn enroll_guardian(
         Some(person) => person,
         None => create_person(tx, user, &mut cascade)?,
     };
-    Error::invalid_state("A person cannot be their own guardian.").when(own.id == child.id)?;
+    Error::invalid_state("A person cannot be their own guardian.").fail_if(own.id == child.id)?;
     if !guardians.iter().any(|link| link.guardian.id == own.id) {
         guardian::add(tx, (child.id, own.id), confirmed, &mut cascade)?;
     }

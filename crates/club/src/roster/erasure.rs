@@ -33,7 +33,7 @@ pub fn export_person(db: &Reader<'_>, id: PersonId) -> Result<Value> {
 /// other role in the club are erased too. Returns the erased people.
 pub fn erase(tx: &Tx<'_>, id: PersonId) -> Result<Vec<PersonId>> {
     let person = person::find(tx, id)?;
-    Error::invalid_state("The person is already erased.").when(person.erased_at.is_some())?;
+    Error::invalid_state("The person is already erased.").fail_if(person.erased_at.is_some())?;
     let guardians = guardian::list_for(tx, &[id])?;
     let mut cascade = VersionCascade::default();
     for guardianship in guardian::list_by_guardian(tx, &[id])? {

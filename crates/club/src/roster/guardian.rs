@@ -389,7 +389,7 @@ pub(super) fn add(
     let before: Vec<_> =
         list_for(tx, &[child])?.into_iter().map(|link| link.guardianship).collect();
     Error::invalid_state("A person can have at most 10 guardians.")
-        .when(before.len() >= MAX_GUARDIANS)?;
+        .fail_if(before.len() >= MAX_GUARDIANS)?;
     let last = before.iter().map(|one| one.position).max();
     let new = Guardianship {
         position: last.map_or(0, |last| last + 1),

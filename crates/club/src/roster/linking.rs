@@ -17,14 +17,14 @@ pub fn find_person(db: &Reader<'_>, user: UserId) -> Result<Option<Person>> {
 /// user. Idempotent.
 pub fn link(tx: &Tx<'_>, id: PersonId, user: UserId) -> Result<Person> {
     let before = person::find(tx, id)?;
-    Error::not_found().when(before.erased_at.is_some())?;
+    Error::not_found().fail_if(before.erased_at.is_some())?;
     if before.user_id == Some(user) {
         return Ok(before);
     }
     Error::invalid_state("Another user already signs in as this person.")
-        .when(before.user_id.is_some())?;
+        .fail_if(before.user_id.is_some())?;
     let is_in_club = user::clubs(tx, user)?.iter().any(|club| club.id == tx.account());
-    Error::not_found().when(!is_in_club)?;
+    Error::not_found().fail_if(!is_in_club)?;
     let constraint = "person_account_id_user_id_key";
     let detail = "This user is already linked to another person of the club.";
     let linked = Person { user_id: Some(user), ..before.clone() };

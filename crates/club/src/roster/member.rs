@@ -183,7 +183,7 @@ pub fn change(
     let before = expected.check(find_on_team(tx, team, id))?;
     let team = team::find_active(tx, team)?;
     Error::invalid_state("The member was removed. Add the person again.")
-        .when(before.status == MemberStatus::Removed)?;
+        .fail_if(before.status == MemberStatus::Removed)?;
     let old_person = person::find(tx, before.person_id)?;
     let mut violations = Violations::default();
     let mut after = change.membership.apply(&before);
@@ -241,7 +241,7 @@ pub fn remove(tx: &Tx<'_>, (team, id): (TeamId, MemberId), expected: &IfMatch) -
     let before = expected.check(find_on_team(tx, team, id))?;
     let team = team::find_active(tx, team)?;
     Error::invalid_state("The member is already removed.")
-        .when(before.status == MemberStatus::Removed)?;
+        .fail_if(before.status == MemberStatus::Removed)?;
     let left_on = before.left_on.or(Some(person::today(tx.now())));
     let after = Membership { status: MemberStatus::Removed, left_on, ..before.clone() }.save(tx)?;
     person::bump_versions(tx, vec![before.person_id])?;

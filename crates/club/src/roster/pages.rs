@@ -39,9 +39,9 @@ pub async fn send_link(app: &App, account: AccountId, person: &Person) -> Result
         return Err(Error::invalid_state("This person has no email address."));
     };
     Error::invalid_state("This person has already confirmed their email address.")
-        .when(person.email_confirmed_at.is_some())?;
+        .fail_if(person.email_confirmed_at.is_some())?;
     let detail = "This server does not send email. The operator can set up a mail server with TOUCHLINE_SMTP_URL.";
-    Error::invalid_state(detail).when(!app.direct_mailer.has_server())?;
+    Error::invalid_state(detail).fail_if(!app.direct_mailer.has_server())?;
     app.throttle.check(CONFIRMATION_EMAIL_LIMIT, sha256(person.id.to_string().as_bytes()))?;
     let (id, recipient) = (person.id, person.clone());
     let read = move |db: &Reader<'_>| -> Result<_> {

@@ -143,7 +143,7 @@ pub fn find(db: &Reader<'_>, id: PersonId) -> Result<Person> {
 /// of such a person, or the user's own family. Other people are not found.
 pub fn find_visible(db: &Reader<'_>, access: &TeamAccess, id: PersonId) -> Result<Person> {
     let person = find(db, id)?;
-    Error::not_found().when(!filter_visible(db, access, &[id])?.contains(&id))?;
+    Error::not_found().fail_if(!filter_visible(db, access, &[id])?.contains(&id))?;
     Ok(person)
 }
 

@@ -213,7 +213,7 @@ pub fn change(
     change: ProfileChange,
 ) -> Result<Profile> {
     let before = expected.check(person::find_visible(tx, access, id))?;
-    Error::invalid_state("This person was erased.").when(before.erased_at.is_some())?;
+    Error::invalid_state("This person was erased.").fail_if(before.erased_at.is_some())?;
     let email_opt_in = change.email_opt_in.apply_or(before.email_opt_in, true);
     let after = Person { email_opt_in, ..change.person.apply(&before) };
     let mut violations = Violations::default();

@@ -367,14 +367,14 @@ pub(super) fn guardian_changes(
 /// Confirms that a person is an adult known to the club, and confirms all their guardianships. From then on they are
 /// not a minor and count as a second adult. Only admins may do this.
 pub fn confirm_adult(tx: &Tx<'_>, access: &TeamAccess, id: PersonId) -> Result<Profile> {
-    guards::admin_only().when(*access != TeamAccess::AllTeams)?;
+    guards::admin_only().fail_if(*access != TeamAccess::AllTeams)?;
     let before = person::find(tx, id)?;
-    Error::invalid_state("This person was erased.").when(before.erased_at.is_some())?;
+    Error::invalid_state("This person was erased.").fail_if(before.erased_at.is_some())?;
     let today = person::today(tx.now());
     let detail =
         "According to the birth date, this person is under 18. Correct the birth date first.";
     Error::invalid_state(detail)
-        .when(before.birth_date.is_some_and(|born| !is_adult(born, today)))?;
+        .fail_if(before.birth_date.is_some_and(|born| !is_adult(born, today)))?;
     if before.adult_confirmed_at.is_none() {
         let was_minor = is_minor(tx, id)?;
         let after = with_confirmation(tx, &before);
@@ -392,7 +392,7 @@ pub fn confirm_adult(tx: &Tx<'_>, access: &TeamAccess, id: PersonId) -> Result<P
 /// Marks a person as a minor until an admin confirms that they are an adult.
 pub fn mark_minor(tx: &Tx<'_>, access: &TeamAccess, id: PersonId) -> Result<Profile> {
     let before = person::find_visible(tx, access, id)?;
-    Error::invalid_state("This person was erased.").when(before.erased_at.is_some())?;
+    Error::invalid_state("This person was erased.").fail_if(before.erased_at.is_some())?;
     if !before.known_minor {
         let after = Person {
             known_minor: true,

@@ -143,7 +143,7 @@ pub fn find(db: &Reader<'_>, id: TeamId) -> Result<Team> {
 pub fn find_active(db: &Reader<'_>, id: TeamId) -> Result<Team> {
     let team = find(db, id)?;
     Error::invalid_state("The team is archived. Restore it first.")
-        .when(team.status == Status::Archived)?;
+        .fail_if(team.status == Status::Archived)?;
     Ok(team)
 }
 
@@ -201,7 +201,7 @@ pub fn change(
 ) -> Result<Team> {
     let before = expected.check(find(tx, id))?;
     Error::invalid_state("An archived team cannot be changed. Restore it first.")
-        .when(before.status == Status::Archived)?;
+        .fail_if(before.status == Status::Archived)?;
     let timezone = match change.timezone.clone() {
         Change::Clear => account::find(tx)?.timezone,
         other => other.apply_or(before.timezone.clone(), Zone::utc()),
@@ -214,7 +214,7 @@ pub fn change(
     let becomes_adult = is_adult(&after) && !is_adult(&before);
     Error::new(Code::Forbidden, "Only an admin can change a youth team to an adult team.")
         .at("/age_group")
-        .when(becomes_adult && *access != TeamAccess::AllTeams)?;
+        .fail_if(becomes_adult && *access != TeamAccess::AllTeams)?;
     let after = update(tx, "team.updated", &before, after)?;
     if becomes_adult {
         ON_BECAME_ADULT.get()?(tx, id)?;
@@ -226,7 +226,7 @@ pub fn change(
 pub fn archive(tx: &Tx<'_>, id: TeamId, expected: &IfMatch) -> Result<Team> {
     let before = expected.check(find(tx, id))?;
     Error::invalid_state("The team is already archived.")
-        .when(before.status == Status::Archived)?;
+        .fail_if(before.status == Status::Archived)?;
     let after = Team { status: Status::Archived, ..before.clone() };
     update(tx, "team.archived", &before, after)
 }
@@ -234,7 +234,7 @@ pub fn archive(tx: &Tx<'_>, id: TeamId, expected: &IfMatch) -> Result<Team> {
 /// Restores an archived team, if no other active team has its name.
 pub fn restore(tx: &Tx<'_>, id: TeamId, expected: &IfMatch) -> Result<Team> {
     let before = expected.check(find(tx, id))?;
-    Error::invalid_state("The team is not archived.").when(before.status == Status::Active)?;
+    Error::invalid_state("The team is not archived.").fail_if(before.status == Status::Active)?;
     let after = Team { status: Status::Active, ..before.clone() };
     update(tx, "team.restored", &before, after)
 }

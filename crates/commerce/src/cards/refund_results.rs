@@ -10,8 +10,6 @@ use crate::money::payment::{self, Payment, Refund, RefundLines, RefundRequest, R
 use crate::prelude::*;
 use crate::shop::refunding;
 
-const EXTERNAL_REFUND_REASON: &str = mark!("Refunded at the payment provider.");
-
 /// Records the outcome of a refund. The amount of a failed refund counts as paid again, once, and the admins get an
 /// email. Returns whether the status has changed.
 pub fn record_outcome(
@@ -74,7 +72,8 @@ pub fn import_external_refunds(
 }
 
 fn record_external_refund(tx: &Tx<'_>, payment: &Payment, amount: i64) -> Result<Refund> {
-    let (reason, lines) = (Some(EXTERNAL_REFUND_REASON.to_owned()), RefundLines::default());
+    let (reason, lines) =
+        (Some(payment::EXTERNAL_REFUND_REASON.to_owned()), RefundLines::default());
     let request = RefundRequest { amount, method: None, reason, lines };
     match Subject::parse(&payment.subject) {
         Some(Subject::Order(order)) => refunding::record_provider_refund(tx, order, request),

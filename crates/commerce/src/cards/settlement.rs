@@ -44,7 +44,7 @@ fn apply_payment(tx: &Tx<'_>, checkout: Checkout, session: &CheckoutSession) -> 
         amount: Some(checkout.amount),
         reference: Some(provider_id.clone()),
         provider_id: Some(provider_id),
-        ..PaymentDetails::in_full(Method::Card)
+        ..PaymentDetails::new(Method::Card)
     };
     let outstanding = subject.load_outstanding(tx)?;
     let is_due = matches!(subject, Subject::Due(_));
@@ -86,7 +86,7 @@ fn record_and_refund(
     let reference = payment.id.to_string();
     let amounts = [(Book::Card, amount), (Book::Credit, -amount)];
     ledger::post(tx, Movement::Payment, &context, Some(reference), &amounts)?;
-    let reason = Some(mark!("Paid after the order could no longer be paid.").to_owned());
+    let reason = Some(payment::PAID_TOO_LATE_REASON.to_owned());
     let request = RefundRequest { amount, method: None, reason, lines: RefundLines::default() };
     refund_results::refund_unmatched(tx, &payment, request)?;
     Ok(payment.id)

@@ -61,6 +61,6 @@ fn create_dues(tx: &Tx<'_>, team: &Team) -> Result<()> {
 }
 
 fn pay(tx: &Tx<'_>, due: DueId, method: Method, amount: i64) -> Result<()> {
-    let paid = PaymentDetails { amount: Some(amount), ..PaymentDetails::in_full(method) };
+    let paid = PaymentDetails { amount: Some(amount), ..PaymentDetails::new(method) };
     paying::record_payment(tx, due, paid).map(drop)
 }

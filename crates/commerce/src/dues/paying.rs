@@ -154,7 +154,7 @@ pub fn use_credit(tx: &Tx<'_>, dues: Vec<DueWithPlan>) -> Result<Vec<DueWithPlan
         if amount == 0 {
             return Ok(record);
         }
-        Ok(apply_payment(tx, record, amount, PaymentDetails::in_full(Method::Credit))?.0)
+        Ok(apply_payment(tx, record, amount, PaymentDetails::new(Method::Credit))?.0)
     });
     updated.collect()
 }

@@ -9,6 +9,11 @@ use crate::money::ledger::EntryContext;
 use crate::paging::page_sql;
 use crate::prelude::*;
 
+/// The reason of a refund that an admin made at the payment provider.
+pub const EXTERNAL_REFUND_REASON: &str = mark!("Refunded at the payment provider.");
+/// The reason of a refund of a payment that came too late.
+pub const PAID_TOO_LATE_REASON: &str = mark!("Paid after the order could no longer be paid.");
+
 string_enum! {
     /// The method of a payment or refund.
     pub enum Method as PaymentMethod {
@@ -175,8 +180,8 @@ pub struct PaymentDetails {
 }
 
 impl PaymentDetails {
-    /// A payment of the whole outstanding amount now.
-    pub fn in_full(method: Method) -> Self {
+    /// A payment with this method, by default of the whole outstanding amount, now.
+    pub fn new(method: Method) -> Self {
         Self { amount: None, method, reference: None, paid_at: None, provider_id: None }
     }
 }

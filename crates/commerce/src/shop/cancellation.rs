@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 /// Number of expired orders to load at once.
 const BATCH_SIZE: i64 = 100;
-const EXPIRED_REASON: &str = mark!("The order was not paid in time.");
+pub(crate) const EXPIRED_REASON: &str = mark!("The order was not paid in time.");
 
 /// Details of a cancellation.
 #[input(as = CancelOrderRequest)]

@@ -27,7 +27,7 @@ pub struct SignIn {
     pub method: Method,
     pub browser: Browser,
     /// The session that this browser had before, with its user. It ends.
-    pub previous_session: Option<(UserId, SessionId)>,
+    pub current_session: Option<(UserId, SessionId)>,
 }
 
 /// A password that was verified before the transaction.
@@ -61,12 +61,12 @@ pub fn sign_in_with_password(
     tx: &Tx<'_>,
     proof: &PasswordProof,
     browser: Browser,
-    previous_session: Option<(UserId, SessionId)>,
+    current_session: Option<(UserId, SessionId)>,
 ) -> Result<Option<(Session, Token)>> {
     if !proof.is_still_valid(tx)? {
         return Ok(None);
     }
-    let request = SignIn { user: proof.user, method: Method::Password, browser, previous_session };
+    let request = SignIn { user: proof.user, method: Method::Password, browser, current_session };
     sign_in(tx, request).map(Some)
 }
 
@@ -88,18 +88,18 @@ pub fn sign_in_with_code(
         return Ok(None);
     };
     session::end_pending(tx, user, pending)?;
-    let (_, token) = sign_in(tx, SignIn { user, method, browser, previous_session: None })?;
+    let (_, token) = sign_in(tx, SignIn { user, method, browser, current_session: None })?;
     Ok(Some((method, token)))
 }
 
 /// Begins a session and ends the one the browser had before. After a password alone, the session is pending
 /// if the user has two-step sign-in.
 pub fn sign_in(tx: &Tx<'_>, request: SignIn) -> Result<(Session, Token)> {
-    let SignIn { user, method, browser, previous_session } = request;
+    let SignIn { user, method, browser, current_session } = request;
     if user::lock(tx, user)?.disabled_at.is_some() {
         return Err(Error::new(Code::InvalidCredentials, "This user can no longer sign in."));
     }
-    if let Some((user, session)) = previous_session {
+    if let Some((user, session)) = current_session {
         session::end(tx, user, session)?;
     }
     let pending = method == Method::Password && two_step::is_on(tx, user)?;

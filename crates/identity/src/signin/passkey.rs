@@ -148,7 +148,7 @@ pub fn sign_in(
         return Err(Error::new(Code::InvalidCredentials, "This passkey was just used or removed."));
     }
     let user = passkey.user_id;
-    let entry = SignIn { user, method: Method::Passkey, browser, previous_session: session };
+    let entry = SignIn { user, method: Method::Passkey, browser, current_session: session };
     Ok(authentication::sign_in(tx, entry)?.1)
 }
 

@@ -149,7 +149,7 @@ mod tests {
     fn actions_have_readable_labels() {
         assert_eq!(action_label("api_key.revoked"), "API key revoked");
         assert_eq!(action_label("team.updated"), "Team updated");
-        assert_eq!(action_label("roster.medical_read"), "Roster medical read");
+        assert_eq!(action_label("roster.medical_read"), "Medical notes read");
         assert_eq!(action_label("webhook.secret_rotated"), "Webhook secret replaced");
         assert_eq!(action_label("webhook.deleted"), "Webhook deleted");
         assert_eq!(action_label("odd"), "Odd");

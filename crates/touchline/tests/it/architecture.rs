@@ -32,9 +32,23 @@ fn sources_of(name: &str) -> Vec<(PathBuf, String)> {
 }
 
 /// The modules with domain code: records, rules and SQL, beside their endpoints and pages.
-const DOMAIN: [&str; 15] = [
-    "accounts", "signin", "teams", "roster", "events", "mail", "messages", "money", "shop", "dues",
-    "privacy", "joining", "oauth", "webhooks", "admin",
+const DOMAIN: [&str; 16] = [
+    "accounts",
+    "signin",
+    "teams",
+    "roster",
+    "events",
+    "mail",
+    "messages",
+    "message_templates",
+    "money",
+    "shop",
+    "dues",
+    "privacy",
+    "joining",
+    "oauth",
+    "webhooks",
+    "admin",
 ];
 
 /// All modules, in the order of the crates and of their `lib.rs`.

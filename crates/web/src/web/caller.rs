@@ -257,7 +257,7 @@ impl<N: Permission> Caller<N> {
         self.change_with_status(StatusCode::OK, body, work).await
     }
 
-    /// Changes the object with this id, which must match `If-Match`, as far as the caller has access to it.
+    /// Changes the object with this id, if it matches `If-Match` and the caller has access to it. `id` may be a tuple of ids.
     pub async fn change_by_id<I, B: Send + 'static, T: Serialize + Versioned + Send + 'static>(
         self,
         id: I,

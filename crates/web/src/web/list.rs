@@ -47,7 +47,7 @@ impl List {
                 .collect()
         };
         Self {
-            caption: caption.shown(),
+            caption: caption.into_text(),
             rows: rows.iter().map(cells).collect(),
             columns: shown.map(|(label, is_number, _)| (t!(label), is_number)).collect(),
             next: String::new(),

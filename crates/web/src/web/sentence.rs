@@ -14,23 +14,23 @@ pub fn fill(text: &'static str, words: &[(&'static str, &str)]) -> String {
 
 /// The label of a list or an option. A literal is translated; a `String` is shown as it is, such as a name.
 pub trait Label {
-    fn shown(self) -> String;
+    fn into_text(self) -> String;
 }
 
 impl Label for &'static str {
-    fn shown(self) -> String {
+    fn into_text(self) -> String {
         t!(self).to_owned()
     }
 }
 
 impl Label for String {
-    fn shown(self) -> String {
+    fn into_text(self) -> String {
         self
     }
 }
 
 impl Label for &String {
-    fn shown(self) -> String {
+    fn into_text(self) -> String {
         self.clone()
     }
 }

@@ -98,7 +98,7 @@ async fn pay(
     let access = caller.team_access();
     let work = move |tx: &Tx<'_>, payment: OrderPayment, expected: &IfMatch| {
         let OrderPayment { method, reference, amount } = payment;
-        let paid = PaymentDetails { amount, reference, ..PaymentDetails::in_full(method) };
+        let paid = PaymentDetails { amount, reference, ..PaymentDetails::new(method) };
         settle::pay(tx, expected.check(order::find(tx, &access, id))?, paid)
     };
     caller.change(body, work).await

@@ -3,8 +3,9 @@
 use std::borrow::Borrow;
 
 use super::{money, money_text};
-use crate::money::payment::RefundStatus;
+use crate::money::payment::{EXTERNAL_REFUND_REASON, PAID_TOO_LATE_REASON, RefundStatus};
 use crate::prelude::*;
+use crate::shop::cancellation::EXPIRED_REASON;
 use crate::shop::order::{self, Line, Order};
 use crate::shop::product::{Product, Status};
 use crate::web::list::{Cell, Column, List};
@@ -105,7 +106,10 @@ pub(super) fn refund_badge(status: impl Borrow<RefundStatus>) -> (&'static str, 
 
 /// The reason of a cancellation or refund. The reasons that the service itself records are translated.
 pub(super) fn reason(reason: &str) -> &str {
-    t!(reason)
+    match reason {
+        EXPIRED_REASON | EXTERNAL_REFUND_REASON | PAID_TOO_LATE_REASON => t!(reason),
+        entered => entered,
+    }
 }
 
 /// The outstanding amount of an order.

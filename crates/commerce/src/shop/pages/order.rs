@@ -192,7 +192,7 @@ pub(super) async fn pay(
     let method = body["method"].as_str().and_then(Method::parse);
     if let Some(method) = method.filter(|_| form.faults.is_empty()) {
         let reference = body["reference"].as_str().map(str::to_owned);
-        let details = PaymentDetails { amount, reference, ..PaymentDetails::in_full(method) };
+        let details = PaymentDetails { amount, reference, ..PaymentDetails::new(method) };
         let pay = move |tx: &Tx<'_>| {
             let before = order::find(tx, EVERYWHERE, id)?;
             settle::pay(tx, before, details).map(|_| id)

@@ -10,7 +10,7 @@ use crate::joining::invitation::{self, Invitation, Relation};
 use crate::joining::pending_invitations;
 use crate::prelude::*;
 use crate::roster::access;
-use crate::signin::pages::{Me, MyForm};
+use crate::signin::pages::{AccountForm, AccountVisitor};
 use crate::web::page;
 use crate::web::prelude::*;
 use crate::web::row_page;
@@ -61,7 +61,7 @@ struct ClaimsPage {
     now: Timestamp,
 }
 
-async fn show(visitor: Me) -> PageResult {
+async fn show(visitor: AccountVisitor) -> PageResult {
     let user = visitor.visit.user;
     let read_own = move |db: &Reader<'_>| {
         let user = user::find(db, user)?;
@@ -108,7 +108,7 @@ async fn show(visitor: Me) -> PageResult {
 /// Accepts a pending invitation of this visitor.
 async fn accept(
     PathParams(id): PathParams<InvitationId>,
-    MyForm { visitor, .. }: MyForm,
+    AccountForm { visitor, .. }: AccountForm,
 ) -> PageResult {
     let (user, session) = (visitor.visit.user, visitor.visit.session);
     let read = move |db: &Reader<'_>| pending_invitations::list(db, &user::find(db, user)?);
@@ -132,21 +132,24 @@ async fn accept(
 
 async fn approve(
     PathParams(id): PathParams<ClaimId>,
-    MyForm { visitor, .. }: MyForm,
+    AccountForm { visitor, .. }: AccountForm,
 ) -> PageResult {
     let by = visitor.visit.user;
     visitor.write(move |tx| claim::approve(tx, by, id)).await?;
     Ok(see_other(&format!("{CLAIMS}?done=approved")))
 }
 
-async fn refuse(PathParams(id): PathParams<ClaimId>, MyForm { visitor, .. }: MyForm) -> PageResult {
+async fn refuse(
+    PathParams(id): PathParams<ClaimId>,
+    AccountForm { visitor, .. }: AccountForm,
+) -> PageResult {
     let by = visitor.visit.user;
     visitor.write(move |tx| claim::refuse(tx, by, id)).await?;
     Ok(see_other(&format!("{CLAIMS}?done=refused")))
 }
 
 /// Creates a team's link in place of the previous one, and shows it once.
-async fn create_team_link(MyForm { visitor, form }: MyForm) -> PageResult {
+async fn create_team_link(AccountForm { visitor, form }: AccountForm) -> PageResult {
     let team: TeamId = form.text("team").parse().map_err(|_| Error::not_found())?;
     let by = visitor.visit.user;
     let create = move |tx: &Tx<'_>| invitation::create_team_link(tx, by, team);

@@ -298,7 +298,7 @@ async fn sign_up(
         if !signs_in {
             return Ok(None);
         }
-        let entry = SignIn { user, method: Method::Password, browser, previous_session: None };
+        let entry = SignIn { user, method: Method::Password, browser, current_session: None };
         authentication::sign_in(tx, entry).map(|(_, token)| Some(token))
     };
     match guest.app.db.write(step.scope(&guest, id), work).await {

@@ -6,7 +6,7 @@ use crate::accounts::scope_text::{self, ScopeText};
 use crate::accounts::session;
 use crate::oauth::grant::{self, GrantSummary};
 use crate::prelude::*;
-use crate::signin::pages::{Me, MyForm};
+use crate::signin::pages::{AccountForm, AccountVisitor};
 use crate::web::confirm::ConfirmPage;
 use crate::web::page::html;
 use crate::web::prelude::*;
@@ -29,7 +29,7 @@ impl GrantSummary {
 }
 
 /// `GET /account/apps`.
-pub(super) async fn list(me: Me) -> PageResult {
+pub(super) async fn list(me: AccountVisitor) -> PageResult {
     let apps = list_connected(&me).await?;
     let done = me.guest.path_and_query.ends_with("?done");
     let flash = done.then(|| Flash::success(t!("The app was disconnected.")));
@@ -38,7 +38,7 @@ pub(super) async fn list(me: Me) -> PageResult {
 }
 
 /// `GET /account/apps/{app}/revoke`: the confirmation page.
-pub(super) async fn confirm(PathParams(id): PathParams<AppId>, me: Me) -> PageResult {
+pub(super) async fn confirm(PathParams(id): PathParams<AppId>, me: AccountVisitor) -> PageResult {
     let app = find_connected(&me, id).await?;
     let frame = me.guest.frame(t!("Disconnect this app?"));
     let lead = Sentence::new("{app} will no longer be able to use {club} on your behalf.");
@@ -54,7 +54,7 @@ pub(super) async fn confirm(PathParams(id): PathParams<AppId>, me: Me) -> PageRe
 /// `POST /account/apps/{app}/revoke`.
 pub(super) async fn revoke(
     PathParams(id): PathParams<AppId>,
-    MyForm { visitor: me, .. }: MyForm,
+    AccountForm { visitor: me, .. }: AccountForm,
 ) -> PageResult {
     let app = find_connected(&me, id).await?;
     let (user, session) = (me.visit.user, me.visit.session);
@@ -67,13 +67,13 @@ pub(super) async fn revoke(
     Ok(see_other(&format!("{PAGE}?done")))
 }
 
-async fn find_connected(me: &Me, id: AppId) -> Result<GrantSummary> {
+async fn find_connected(me: &AccountVisitor, id: AppId) -> Result<GrantSummary> {
     let apps = list_connected(me).await?;
     apps.into_iter().find(|app| app.app_id == id).ok_or_else(Error::not_found)
 }
 
 /// The apps with the combined scopes of all their grants; each device has its own.
-async fn list_connected(me: &Me) -> Result<Vec<GrantSummary>> {
+async fn list_connected(me: &AccountVisitor) -> Result<Vec<GrantSummary>> {
     let user = me.visit.user;
     let read = move |db: &Reader<'_>| grant::grants_of_user(db, user);
     let grants = me.guest.read("connected apps", read).await?;

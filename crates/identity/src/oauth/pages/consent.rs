@@ -11,7 +11,7 @@ use crate::oauth::pending_request::{
 };
 use crate::oauth::redirect;
 use crate::prelude::*;
-use crate::signin::pages::{Me, MyForm};
+use crate::signin::pages::{AccountForm, AccountVisitor};
 use crate::web::page::html_with_form_action;
 use crate::web::prelude::*;
 use crate::web::visitor::{PageError, sign_in_url, url_encode};
@@ -41,7 +41,7 @@ struct ConsentPage<'a> {
 pub(super) async fn show(
     method: Method,
     PathParams(token): PathParams<String>,
-    me: Me,
+    me: AccountVisitor,
 ) -> PageResult {
     if method == Method::HEAD {
         return Ok(StatusCode::OK.into_response());
@@ -61,7 +61,7 @@ pub(super) async fn show(
 /// `POST /oauth/consent/{token}`.
 pub(super) async fn answer(
     PathParams(token): PathParams<String>,
-    MyForm { visitor: me, form }: MyForm,
+    AccountForm { visitor: me, form }: AccountForm,
 ) -> PageResult {
     let Some((token, pending)) = find_request(&me, &token).await? else { return expired_page() };
     require_authentication(&me, &pending).await?;
@@ -84,7 +84,7 @@ pub(super) async fn answer(
 }
 
 /// Redirects a user who must authenticate again first.
-async fn require_authentication(me: &Me, pending: &PendingRequest) -> PageResult<()> {
+async fn require_authentication(me: &AccountVisitor, pending: &PendingRequest) -> PageResult<()> {
     if !is_session_valid_in(&me.guest, pending.account_id, &me.visit).await? {
         return Err(PageError::Redirect(sign_in_url(&me.guest.path_and_query)));
     }
@@ -96,7 +96,7 @@ async fn require_authentication(me: &Me, pending: &PendingRequest) -> PageResult
 }
 
 /// The pending request with this token, of any club.
-async fn find_request(me: &Me, text: &str) -> Result<Option<(Token, PendingRequest)>> {
+async fn find_request(me: &AccountVisitor, text: &str) -> Result<Option<(Token, PendingRequest)>> {
     let Some(token) = Token::parse(TokenKind::Request, text) else { return Ok(None) };
     let lookup_token = token.clone();
     let find = move |db: &Reader<'_>| pending_request::find(db, &lookup_token);
@@ -104,11 +104,11 @@ async fn find_request(me: &Me, text: &str) -> Result<Option<(Token, PendingReque
     Ok(pending.map(|pending| (token, pending)))
 }
 
-fn user_session(me: &Me) -> UserSession {
+fn user_session(me: &AccountVisitor) -> UserSession {
     UserSession { user: me.visit.user, session: me.visit.session }
 }
 
-fn page(me: &Me, prompt: &ConsentPrompt) -> Result<Response> {
+fn page(me: &AccountVisitor, prompt: &ConsentPrompt) -> Result<Response> {
     let PendingRequest { scopes: requested, redirect_uri, .. } = &prompt.pending;
     let granted =
         prompt.grantable.map_or(Scopes::of([]), |grantable| grantable.intersection(*requested));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use kit::secret::sha256;
 use kit::text;
 
-use super::{Me, MyForm, audit, email_user, fields, flash};
+use super::{AccountForm, AccountVisitor, audit, email_user, fields, flash};
 use crate::accounts::profile;
 use crate::accounts::user::{self, User};
 use crate::i18n::Locale;
@@ -65,7 +65,7 @@ struct ConfirmEmailPage {
 }
 
 /// The signed-in user.
-pub(super) async fn current_user(visitor: &Me) -> Result<User> {
+pub(super) async fn current_user(visitor: &AccountVisitor) -> Result<User> {
     let id = visitor.visit.user;
     visitor.guest.read("account", move |db| user::find(db, id)).await
 }
@@ -73,26 +73,26 @@ pub(super) async fn current_user(visitor: &Me) -> Result<User> {
 /// Whether the user must confirm their email address before adding other sign-in methods. Otherwise somebody who
 /// signed up with another person's address could use these methods to keep that person out. Never required without
 /// a mail server.
-pub(super) async fn needs_email_confirmation(visitor: &Me) -> Result<bool> {
+pub(super) async fn needs_email_confirmation(visitor: &AccountVisitor) -> Result<bool> {
     let mail = visitor.app().direct_mailer.has_server();
     Ok(mail && current_user(visitor).await?.email_verified_at.is_none())
 }
 
-async fn show(visitor: Me) -> PageResult {
+async fn show(visitor: AccountVisitor) -> PageResult {
     let language = visitor.visit.language.as_deref().unwrap_or_default();
     let form = FilledForm::empty(PROFILE_FIELDS).options("language", Locale::choices());
     let form = form.with("name", &*visitor.visit.name).with("language", language);
     profile_page(&visitor, form).await
 }
 
-async fn profile_page(visitor: &Me, form: FilledForm) -> PageResult {
+async fn profile_page(visitor: &AccountVisitor, form: FilledForm) -> PageResult {
     let frame = visitor.frame(t!("Profile"), Section::Profile).flash(flash(&visitor.guest));
     let unconfirmed = needs_email_confirmation(visitor).await?;
     let page = ProfilePage { frame, form, email: &visitor.visit.email, unconfirmed };
     Ok(page::html(page.form.status(), &page)?)
 }
 
-async fn update(MyForm { visitor, form }: MyForm) -> PageResult {
+async fn update(AccountForm { visitor, form }: AccountForm) -> PageResult {
     let (id, name) = (visitor.visit.user, form.text("name").to_owned());
     let language = Locale::find(form.text("language")).map(Locale::tag);
     let change = move |tx: &Tx<'_>| profile::update(tx, id, &name, language);
@@ -105,12 +105,12 @@ async fn update(MyForm { visitor, form }: MyForm) -> PageResult {
     Ok(see_other("/account?done=saved"))
 }
 
-async fn show_email_form(visitor: Me) -> PageResult {
+async fn show_email_form(visitor: AccountVisitor) -> PageResult {
     visitor.require_recent_authentication("/account/email")?;
     email_page(&visitor, FilledForm::empty(EMAIL_FIELDS))
 }
 
-fn email_page(visitor: &Me, form: FilledForm) -> PageResult {
+fn email_page(visitor: &AccountVisitor, form: FilledForm) -> PageResult {
     let frame = visitor.frame(t!("Change your email address"), Section::Profile);
     let mail = visitor.app().direct_mailer.has_server();
     let page = EmailPage { frame, form, before: &visitor.visit.email, mail };
@@ -118,7 +118,7 @@ fn email_page(visitor: &Me, form: FilledForm) -> PageResult {
 }
 
 /// With a mail server, the new address takes effect when the user opens the link sent to it; otherwise immediately.
-async fn change_email(MyForm { visitor, form }: MyForm) -> PageResult {
+async fn change_email(AccountForm { visitor, form }: AccountForm) -> PageResult {
     visitor.require_recent_authentication("/account/email")?;
     let (id, mail) = (visitor.visit.user, visitor.app().direct_mailer.has_server());
     let changed = match profile::validate_email(form.text("email")) {
@@ -145,7 +145,7 @@ async fn change_email(MyForm { visitor, form }: MyForm) -> PageResult {
 }
 
 /// Sends a confirmation email to the new address. Only this email reveals whether another user has the address.
-async fn send_link(visitor: &Me, email: String) -> Result<()> {
+async fn send_link(visitor: &AccountVisitor, email: String) -> Result<()> {
     let (app, id, to) = (visitor.app(), visitor.visit.user, email.clone());
     app.throttle.check(CONFIRMATION_EMAILS, sha256(id.to_string().as_bytes()))?;
     let make = move |tx: &Tx<'_>| {

@@ -2,7 +2,7 @@
 
 use super::account::current_user;
 use super::sign_in::password_proof;
-use super::{Me, MyForm, attempt, audit_failure, fields, uncount_attempt};
+use super::{AccountForm, AccountVisitor, attempt, audit_failure, fields, uncount_attempt};
 use crate::accounts::session;
 use crate::accounts::user::{self, User};
 use crate::prelude::*;
@@ -39,13 +39,18 @@ const FIELDS: &[Field] = &[
         .focused(),
 ];
 
-async fn show_form(visitor: Me) -> PageResult {
+async fn show_form(visitor: AccountVisitor) -> PageResult {
     let user = current_user(&visitor).await?;
     let query = visitor.guest.query().unwrap_or_default();
     confirm_page(&visitor, &user, safe_redirect_path(query.text("next")), "")
 }
 
-fn confirm_page(visitor: &Me, user: &User, next: &str, error: &'static str) -> PageResult {
+fn confirm_page(
+    visitor: &AccountVisitor,
+    user: &User,
+    next: &str,
+    error: &'static str,
+) -> PageResult {
     let frame = visitor.guest.frame(t!("Confirm it’s you"));
     let has_password = user.password_hash.is_some();
     let field = if has_password { "password" } else { "code" };
@@ -72,7 +77,7 @@ impl IdentityProof {
     }
 }
 
-async fn submit(MyForm { visitor, form }: MyForm) -> PageResult {
+async fn submit(AccountForm { visitor, form }: AccountForm) -> PageResult {
     let next = safe_redirect_path(form.text("next"));
     let (app, guest) = (visitor.app(), &visitor.guest);
     let user = current_user(&visitor).await?;

@@ -23,8 +23,8 @@ use crate::web::throttle::{RateLimit, client_network};
 use crate::web::visitor::Guest;
 
 /// The signed-in user on a page of their own account, and a form that they sent.
-pub(crate) type Me = Visitor<OwnAccount>;
-pub(crate) type MyForm = VisitorForm<OwnAccount>;
+pub(crate) type AccountVisitor = Visitor<OwnAccount>;
+pub(crate) type AccountForm = VisitorForm<OwnAccount>;
 
 /// All pages of this module.
 pub fn router() -> Router<App> {
@@ -42,7 +42,7 @@ pub fn router() -> Router<App> {
 }
 
 /// The session that this browser has, with its user.
-fn previous_session(guest: &Guest) -> Option<(UserId, SessionId)> {
+fn current_session(guest: &Guest) -> Option<(UserId, SessionId)> {
     guest.visit.as_ref().map(|visit| (visit.user, visit.session))
 }
 

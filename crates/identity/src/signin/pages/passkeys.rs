@@ -9,7 +9,7 @@ use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 
 use super::account::needs_email_confirmation;
-use super::{Me, MyForm, audit, previous_session, sign_in_limit, uncount_attempt};
+use super::{AccountForm, AccountVisitor, audit, current_session, sign_in_limit, uncount_attempt};
 use crate::prelude::*;
 use crate::web::prelude::*;
 
@@ -80,7 +80,7 @@ const NAME_FIELDS: &[Field] = &[Field::line("name", "Name", 60)
     .hint("Helps you tell your passkeys apart.")
     .required("Enter a name.")];
 
-async fn show(visitor: Me) -> PageResult {
+async fn show(visitor: AccountVisitor) -> PageResult {
     let passkeys = list_own(&visitor).await?;
     let flash = visitor.guest.done_flash(&DONE_MESSAGES);
     let page = PasskeysPage {
@@ -97,7 +97,7 @@ async fn show(visitor: Me) -> PageResult {
 }
 
 /// Starts the registration of a passkey.
-async fn begin_registration(MyForm { visitor, .. }: MyForm) -> PageResult {
+async fn begin_registration(AccountForm { visitor, .. }: AccountForm) -> PageResult {
     if let Some(response) = reauthentication_response(&visitor)? {
         return Ok(response);
     }
@@ -117,7 +117,7 @@ async fn begin_registration(MyForm { visitor, .. }: MyForm) -> PageResult {
 }
 
 /// Finishes the registration of a passkey.
-async fn finish_registration(MyForm { visitor, form }: MyForm) -> PageResult {
+async fn finish_registration(AccountForm { visitor, form }: AccountForm) -> PageResult {
     if let Some(response) = reauthentication_response(&visitor)? {
         return Ok(response);
     }
@@ -135,23 +135,26 @@ async fn finish_registration(MyForm { visitor, form }: MyForm) -> PageResult {
 }
 
 /// The default name of a passkey that this browser creates.
-fn default_name(visitor: &Me) -> String {
+fn default_name(visitor: &AccountVisitor) -> String {
     passkey::default_name(visitor.guest.browser().user_agent.as_deref())
 }
 
-async fn show_rename_form(PathParams(id): PathParams<PasskeyId>, visitor: Me) -> PageResult {
+async fn show_rename_form(
+    PathParams(id): PathParams<PasskeyId>,
+    visitor: AccountVisitor,
+) -> PageResult {
     let name = find_own(&visitor, id).await?.name;
     rename_page(&visitor, FilledForm::empty(NAME_FIELDS).with("name", name))
 }
 
-fn rename_page(visitor: &Me, form: FilledForm) -> PageResult {
+fn rename_page(visitor: &AccountVisitor, form: FilledForm) -> PageResult {
     let frame = visitor.frame(t!("Rename passkey"), Section::Passkeys);
     Ok(html(form.status(), &RenamePage { frame, form })?)
 }
 
 async fn rename(
     PathParams(id): PathParams<PasskeyId>,
-    MyForm { visitor, form }: MyForm,
+    AccountForm { visitor, form }: AccountForm,
 ) -> PageResult {
     let (user, name) = (visitor.visit.user, form.text("name").to_owned());
     let work = move |tx: &Tx<'_>| passkey::rename(tx, user, id, &name);
@@ -162,7 +165,10 @@ async fn rename(
     }
 }
 
-async fn show_removal(PathParams(id): PathParams<PasskeyId>, visitor: Me) -> PageResult {
+async fn show_removal(
+    PathParams(id): PathParams<PasskeyId>,
+    visitor: AccountVisitor,
+) -> PageResult {
     visitor.require_recent_authentication(&removal_path(id))?;
     let name = find_own(&visitor, id).await?.name;
     let is_last = list_own(&visitor).await?.len() == 1;
@@ -182,7 +188,7 @@ async fn show_removal(PathParams(id): PathParams<PasskeyId>, visitor: Me) -> Pag
 
 async fn remove(
     PathParams(id): PathParams<PasskeyId>,
-    MyForm { visitor, .. }: MyForm,
+    AccountForm { visitor, .. }: AccountForm,
 ) -> PageResult {
     visitor.require_recent_authentication(&removal_path(id))?;
     let user = visitor.visit.user;
@@ -228,7 +234,7 @@ async fn authenticate(GuestForm { guest, form }: &GuestForm) -> Result<Response>
     let passkey = guest.read("passkeys", find).await?.ok_or_else(unknown)?;
     let new_state = party.finish_authentication(&state, &response, &passkey)?;
     let (user, id) = (passkey.user_id, passkey.id);
-    let (browser, previous) = (guest.browser(), previous_session(guest));
+    let (browser, previous) = (guest.browser(), current_session(guest));
     let sign_in = move |tx: &Tx<'_>| passkey::sign_in(tx, &passkey, new_state, browser, previous);
     let token = guest.write("sign-in", sign_in).await?;
     uncount_attempt(guest);
@@ -239,7 +245,7 @@ async fn authenticate(GuestForm { guest, form }: &GuestForm) -> Result<Response>
 
 /// Changes a passkey of the visitor and writes the change to the audit log of every club they belong to.
 async fn change(
-    visitor: &Me,
+    visitor: &AccountVisitor,
     action: &'static str,
     work: impl FnOnce(&Tx<'_>) -> Result<PasskeyId> + Send + 'static,
 ) -> Result<()> {
@@ -247,17 +253,17 @@ async fn change(
     audit(&visitor.guest, visitor.visit.user, action, passkey::audit_details(id)).await
 }
 
-async fn list_own(visitor: &Me) -> Result<Vec<Passkey>> {
+async fn list_own(visitor: &AccountVisitor) -> Result<Vec<Passkey>> {
     let user = visitor.visit.user;
     visitor.guest.read("passkeys", move |db| passkey::list(db, user)).await
 }
 
-async fn find_own(visitor: &Me, id: PasskeyId) -> Result<Passkey> {
+async fn find_own(visitor: &AccountVisitor, id: PasskeyId) -> Result<Passkey> {
     let user = visitor.visit.user;
     visitor.guest.read("passkeys", move |db| passkey::find(db, user, id)).await
 }
 
-async fn check_email_confirmed(visitor: &Me) -> Result<()> {
+async fn check_email_confirmed(visitor: &AccountVisitor) -> Result<()> {
     if needs_email_confirmation(visitor).await? {
         return Err(Error::invalid_state("Confirm your email address first."));
     }
@@ -276,7 +282,7 @@ fn relying_party(app: &App) -> Result<RelyingParty> {
 
 /// The response for a visitor who must authenticate again first. A script cannot follow a redirect to another page,
 /// so it gets the page's URL as JSON.
-fn reauthentication_response(visitor: &Me) -> PageResult<Option<Response>> {
+fn reauthentication_response(visitor: &AccountVisitor) -> PageResult<Option<Response>> {
     match visitor.require_recent_authentication(PAGE) {
         Ok(()) => Ok(None),
         Err(PageError::Redirect(next)) => Ok(Some(json_response(&json!({ "next": next })))),

@@ -5,7 +5,9 @@ use kit::secret::Token;
 use super::account::current_user;
 use super::reset::{hash_password, send_password_changed_email};
 use super::sign_in::password_proof;
-use super::{Me, MyForm, attempt, audit, audit_failure, fields, flash, uncount_attempt};
+use super::{
+    AccountForm, AccountVisitor, attempt, audit, audit_failure, fields, flash, uncount_attempt,
+};
 use crate::accounts::session;
 use crate::accounts::user;
 use crate::prelude::*;
@@ -35,12 +37,12 @@ const FIELDS: &[Field] = &[
     fields::NEW_PASSWORD,
 ];
 
-async fn show(visitor: Me) -> PageResult {
+async fn show(visitor: AccountVisitor) -> PageResult {
     let has_password = current_user(&visitor).await?.password_hash.is_some();
     password_page(&visitor, has_password, Faults::default())
 }
 
-fn password_page(visitor: &Me, has_password: bool, faults: Faults) -> PageResult {
+fn password_page(visitor: &AccountVisitor, has_password: bool, faults: Faults) -> PageResult {
     let frame = visitor.frame(t!("Password"), Section::Password).flash(flash(&visitor.guest));
     let form = FilledForm::empty(FIELDS).with_faults(faults).only_if(has_password, "current");
     Ok(page::html(form.status(), &PasswordPage { frame, email: &visitor.visit.email, form })?)
@@ -56,7 +58,7 @@ enum PasswordChange {
     Changed(Token),
 }
 
-async fn change(MyForm { visitor, form }: MyForm) -> PageResult {
+async fn change(AccountForm { visitor, form }: AccountForm) -> PageResult {
     let (app, guest) = (visitor.app(), &visitor.guest);
     let user = current_user(&visitor).await?;
     let has_password = user.password_hash.is_some();

@@ -1,6 +1,6 @@
 //! `/account/sessions`: the browsers that the user is signed in with.
 
-use super::{Me, MyForm, audit, flash};
+use super::{AccountForm, AccountVisitor, audit, flash};
 use crate::accounts::session::{self, Session};
 use crate::prelude::*;
 use crate::signin::passkey;
@@ -26,7 +26,7 @@ struct SessionsPage {
     now: Timestamp,
 }
 
-async fn show(visitor: Me) -> PageResult {
+async fn show(visitor: AccountVisitor) -> PageResult {
     let (user, current) = (visitor.visit.user, visitor.visit.session);
     let sessions = visitor.guest.read("account", move |db| session::list(db, user)).await?;
     let with_browser = |session: Session| {
@@ -56,7 +56,10 @@ fn browser_name(agent: &str) -> String {
     name.unwrap_or_else(|| t!("Unknown browser").to_owned())
 }
 
-async fn end(PathParams(id): PathParams<String>, MyForm { visitor, .. }: MyForm) -> PageResult {
+async fn end(
+    PathParams(id): PathParams<String>,
+    AccountForm { visitor, .. }: AccountForm,
+) -> PageResult {
     let id: SessionId = id.parse().map_err(|_| Error::not_found())?;
     let user = visitor.visit.user;
     if !visitor.write_user("sessions", move |tx| session::end(tx, user, id)).await? {
@@ -69,7 +72,7 @@ async fn end(PathParams(id): PathParams<String>, MyForm { visitor, .. }: MyForm)
     Ok(see_other("/account/sessions?done=ended"))
 }
 
-async fn end_others(MyForm { visitor, .. }: MyForm) -> PageResult {
+async fn end_others(AccountForm { visitor, .. }: AccountForm) -> PageResult {
     let (user, current) = (visitor.visit.user, visitor.visit.session);
     let end = move |tx: &Tx<'_>| session::end_others(tx, user, Some(current));
     let ended = visitor.write_user("sessions", end).await?;

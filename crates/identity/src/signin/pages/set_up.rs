@@ -2,7 +2,7 @@
 
 use kit::IdGenerator;
 
-use super::{audit, fields, previous_session};
+use super::{audit, current_session, fields};
 use crate::accounts::profile;
 use crate::accounts::session::Method;
 use crate::prelude::*;
@@ -111,7 +111,7 @@ async fn create_club(guest: &Guest, form: &Form, link: String) -> Result<kit::se
         user: owner.id,
         method: Method::Link,
         browser: guest.browser(),
-        previous_session: previous_session(guest),
+        current_session: current_session(guest),
     };
     let (_, token) = guest.write("sign-in", move |tx| authentication::sign_in(tx, entry)).await?;
     audit(guest, owner.id, "user.signed_in", json!({ "method": Method::Link })).await?;

@@ -4,7 +4,7 @@ use kit::secret::Token;
 use kit::text;
 
 use super::{attempt, audit, audit_failure, email_user, fields, flash};
-use super::{previous_session, uncount_attempt};
+use super::{current_session, uncount_attempt};
 use crate::accounts::session::{self, Method, Session, SessionLookup};
 use crate::accounts::user::{self, User};
 use crate::passwords::Verification;
@@ -119,7 +119,7 @@ async fn sign_in_with_password(
     proof: PasswordProof,
     attempt: &Attempt,
 ) -> Result<Option<(Session, Token)>> {
-    let (browser, previous, attempt) = (guest.browser(), previous_session(guest), *attempt);
+    let (browser, previous, attempt) = (guest.browser(), current_session(guest), *attempt);
     let sign_in = move |tx: &Tx<'_>| {
         let session = authentication::sign_in_with_password(tx, &proof, browser, previous)?;
         // While the second step is missing, the attempt still counts as a failure.
@@ -222,7 +222,7 @@ async fn sign_in_with_code(
 }
 
 async fn sign_out(GuestForm { guest, .. }: GuestForm) -> PageResult {
-    if let Some((user, id)) = previous_session(&guest) {
+    if let Some((user, id)) = current_session(&guest) {
         guest.write("sessions", move |tx| session::end(tx, user, id)).await?;
         audit(&guest, user, "user.signed_out", json!({})).await?;
     }

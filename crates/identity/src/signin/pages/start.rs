@@ -4,7 +4,7 @@ use axum::response::Redirect;
 use http::HeaderMap;
 use http::header::ACCEPT;
 
-use super::{Me, MyForm};
+use super::{AccountForm, AccountVisitor};
 use crate::accounts::profile;
 use crate::accounts::session;
 use crate::accounts::user::{self, Club, Role};
@@ -61,7 +61,7 @@ impl ClubsPage {
     }
 }
 
-async fn choose(visitor: Me) -> PageResult {
+async fn choose(visitor: AccountVisitor) -> PageResult {
     let id = visitor.visit.user;
     let clubs = visitor.guest.read("clubs", move |db| user::clubs(db, id)).await?;
     let frame = visitor.frame(t!("Your clubs"), Section::None);
@@ -69,7 +69,7 @@ async fn choose(visitor: Me) -> PageResult {
     Ok(page::html(StatusCode::OK, &page)?)
 }
 
-async fn switch(MyForm { visitor, form }: MyForm) -> PageResult {
+async fn switch(AccountForm { visitor, form }: AccountForm) -> PageResult {
     let club: AccountId = form.text("club").parse().map_err(|_| Error::not_found())?;
     let (id, session) = (visitor.visit.user, visitor.visit.session);
     let change = move |tx: &Tx<'_>| {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use qrcodegen::{QrCode, QrCodeEcc};
 
 use super::account::{current_user, needs_email_confirmation};
-use super::{Me, MyForm};
+use super::{AccountForm, AccountVisitor};
 use super::{attempt, audit, audit_failure, email_user, fields, flash, uncount_attempt};
 use crate::prelude::*;
 use crate::signin::throttle::{self, Factor};
@@ -58,7 +58,7 @@ struct CodesPage {
     just_turned_on: bool,
 }
 
-async fn show(visitor: Me) -> PageResult {
+async fn show(visitor: AccountVisitor) -> PageResult {
     let id = visitor.visit.user;
     let state = visitor.guest.read("account", move |db| two_step::state(db, id)).await?;
     let frame = visitor.frame(t!("Two-step sign-in"), Section::TwoStep);
@@ -68,7 +68,7 @@ async fn show(visitor: Me) -> PageResult {
     Ok(page::html(StatusCode::OK, &page)?)
 }
 
-async fn show_set_up(visitor: Me) -> PageResult {
+async fn show_set_up(visitor: AccountVisitor) -> PageResult {
     visitor.require_recent_authentication(SET_UP)?;
     if needs_email_confirmation(&visitor).await? {
         return Ok(see_other(PAGE));
@@ -79,12 +79,12 @@ async fn show_set_up(visitor: Me) -> PageResult {
     }
 }
 
-async fn seed(visitor: &Me) -> Result<Seed> {
+async fn seed(visitor: &AccountVisitor) -> Result<Seed> {
     let (id, key) = (visitor.visit.user, visitor.app().secrets.key("totp"));
     visitor.write_user("account", move |tx| two_step::begin(tx, &key, id)).await
 }
 
-fn set_up_page(visitor: &Me, seed: &Seed, error: &'static str) -> PageResult {
+fn set_up_page(visitor: &AccountVisitor, seed: &Seed, error: &'static str) -> PageResult {
     let key = seed.text();
     let percent_encoded = |text: &str| url_encode(text).replace('+', "%20");
     let issuer = percent_encoded(&format!("Touchline {}", visitor.app().base_url.host()));
@@ -117,7 +117,7 @@ fn qr_code_image(text: &str) -> Result<QrCodeImage> {
     Ok(QrCodeImage { side: code.size(), path })
 }
 
-async fn confirm(MyForm { visitor, form }: MyForm) -> PageResult {
+async fn confirm(AccountForm { visitor, form }: AccountForm) -> PageResult {
     visitor.require_recent_authentication(SET_UP)?;
     if needs_email_confirmation(&visitor).await? {
         return Ok(see_other(PAGE));
@@ -148,12 +148,12 @@ async fn confirm(MyForm { visitor, form }: MyForm) -> PageResult {
     codes_page(&visitor, codes, true)
 }
 
-fn codes_page(visitor: &Me, codes: Vec<String>, just_turned_on: bool) -> PageResult {
+fn codes_page(visitor: &AccountVisitor, codes: Vec<String>, just_turned_on: bool) -> PageResult {
     let frame = visitor.frame(t!("Your recovery codes"), Section::TwoStep);
     Ok(page::html(StatusCode::OK, &CodesPage { frame, codes, just_turned_on })?)
 }
 
-async fn regenerate_codes(MyForm { visitor, .. }: MyForm) -> PageResult {
+async fn regenerate_codes(AccountForm { visitor, .. }: AccountForm) -> PageResult {
     visitor.require_recent_authentication(PAGE)?;
     let id = visitor.visit.user;
     let make = move |tx: &Tx<'_>| {
@@ -167,7 +167,7 @@ async fn regenerate_codes(MyForm { visitor, .. }: MyForm) -> PageResult {
     codes_page(&visitor, codes, false)
 }
 
-async fn show_turn_off(visitor: Me) -> PageResult {
+async fn show_turn_off(visitor: AccountVisitor) -> PageResult {
     visitor.require_recent_authentication(OFF)?;
     let frame = visitor.guest.frame(t!("Turn off two-step sign-in?"));
     ConfirmPage::new(frame, "Turn off", PAGE)
@@ -178,7 +178,7 @@ async fn show_turn_off(visitor: Me) -> PageResult {
         .respond()
 }
 
-async fn turn_off(MyForm { visitor, .. }: MyForm) -> PageResult {
+async fn turn_off(AccountForm { visitor, .. }: AccountForm) -> PageResult {
     visitor.require_recent_authentication(OFF)?;
     let user = current_user(&visitor).await?;
     let id = user.id;

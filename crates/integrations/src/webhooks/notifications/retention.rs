@@ -66,8 +66,8 @@ pub fn accounts_to_prune(
 /// Deletes the oldest notifications. Those that an enabled webhook still has to receive are stored for up to twice the
 /// retention period.
 pub fn prune_notifications(tx: &Tx<'_>, retention: &Retention) -> Result<u64> {
-    // Delivery workers store the position only from time to time. Moves webhooks past old notifications that they do not
-    // receive, so that these can be deleted.
+    // Delivery workers store their position only from time to time, so webhooks are first moved past old notifications
+    // that they do not receive. These can then be deleted.
     let first_kept = first_sequence_since(tx, retention.cutoff)?;
     let behind = sql!(
         Webhook::SELECT,

@@ -134,6 +134,7 @@ fn group_label(prefix: &str) -> String {
         "rsvp" => t!("RSVPs"),
         "calendar_feed" => t!("Calendar feeds"),
         "message" => t!("Messages"),
+        "message_template" => t!("Message templates"),
         "account" => t!("Club"),
         "user" => t!("Users"),
         "webhook" => t!("Webhooks"),

@@ -229,7 +229,13 @@ fn summarize(
         let local = zone.local(*hour);
         let time = format::time(Locale::current_or_english(), local);
         let (day, count) = (local.day(), count.requests);
-        t!("The busiest hour started at {time} on {day} with {count}.", time, day, count)
+        tn!(
+            "The busiest hour started at {time} on {day}, with {count} request.",
+            "The busiest hour started at {time} on {day}, with {count} requests.",
+            count,
+            time,
+            day
+        )
     });
     match busiest {
         Some(busiest) => format!("{total} {busiest}"),

@@ -247,7 +247,8 @@ impl FilledForm {
         name: &'static str,
         options: impl IntoIterator<Item = (V, L, A)>,
     ) -> Self {
-        let options = options.into_iter().map(|(v, l, a)| (v.to_string(), l.shown(), a.shown()));
+        let options =
+            options.into_iter().map(|(v, l, a)| (v.to_string(), l.into_text(), a.into_text()));
         self.options.entry(name).or_default().extend(options);
         self
     }

@@ -54,8 +54,9 @@ impl FilterBar {
         any: &'static str,
         options: impl IntoIterator<Item = (V, L)>,
     ) -> Self {
-        let options = options.into_iter().map(|(value, label)| (value.to_string(), label.shown()));
-        let options = [(String::new(), any.shown())].into_iter().chain(options).collect();
+        let options =
+            options.into_iter().map(|(value, label)| (value.to_string(), label.into_text()));
+        let options = [(String::new(), any.into_text())].into_iter().chain(options).collect();
         self.field(Field { name, label, kind: "select", options, error: "" })
     }
 

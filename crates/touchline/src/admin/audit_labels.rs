@@ -52,7 +52,8 @@ pub(super) fn field_label(name: &str) -> String {
 
 /// A name with spaces and a capital letter, in the reader's language.
 fn label(name: &str) -> String {
-    let words = name.replace('_', " ").replace("api key", "API key").replace("rsvp ", "RSVP ");
+    let words = name.replace('_', " ").replace("api key", "API key");
+    let words = words.replace("oauth", "OAuth").replace("rsvp ", "RSVP ");
     let mut letters = words.chars();
     let first = letters.next().into_iter().flat_map(char::to_uppercase);
     Message::from(first.chain(letters).collect::<String>()).to_string()

@@ -13,6 +13,7 @@ use touchline::roster::preferences;
 
 use crate::architecture::sources;
 use crate::dues;
+use crate::message_templates::create_template;
 use crate::shop;
 use crate::webhooks_api::{create_webhook, webhook_path};
 
@@ -203,6 +204,13 @@ async fn trigger_dues_events(w: &World, team: &str, member: &str) {
     w.owner.post(&dues::due_path(&due, "/waive"), json!({ "reason": "asthma" })).await.ok();
 }
 
+async fn trigger_template_events(w: &World) {
+    let template = create_template(w, "Rain").await;
+    let path = format!("/message_templates/{}", template.id());
+    w.owner.patch(&path, json!({ "body": "No training." })).await.ok();
+    w.owner.delete(&path).await.ok();
+}
+
 /// Triggers every other event type.
 async fn trigger_other_events(w: &World, club: &TestClub) {
     let (hawks, otters) = (format!("/teams/{}", club.hawks), format!("/teams/{}", club.otters));
@@ -284,6 +292,7 @@ both! {
         trigger_dues_events(w, &club.hawks, &club.max.member).await;
         crate::cards::trigger_card_notifications(w, &club).await;
         trigger_other_events(w, &club).await;
+        trigger_template_events(w).await;
         let disabled = create_webhook(&w.owner, &receiver, &["team.*"]).await;
         w.owner.post(&webhook_path(&disabled, "/disable"), json!({})).await.ok();
         w.deliver().await;
@@ -299,7 +308,7 @@ both! {
         // Events about a team name it.
         for body in &bodies {
             let (kind, object) = (body["type"].as_str().unwrap(), &body["data"]["object"]);
-            let is_about_club = ["team", "location", "account", "user", "webhook", "ping", "discount", "payment_settings"].iter().any(|start| kind.starts_with(start));
+            let is_about_club = ["team", "location", "account", "user", "webhook", "ping", "discount", "payment_settings", "message_template"].iter().any(|start| kind.starts_with(start));
             let is_about_person = kind == "roster.person_updated" || (kind.starts_with("calendar") && object["person_id"].is_string());
             assert!(is_about_club || is_about_person || object["team_id"].is_string(), "{kind}: {object}");
         }

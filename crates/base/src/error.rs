@@ -366,11 +366,6 @@ impl<T, E: Into<Error>> UniqueViolationExt<T> for std::result::Result<T, E> {
     }
 }
 
-/// An error that may be the violation of a unique constraint.
-pub trait AsUniqueViolation {}
-
-impl<E: Into<Error>> AsUniqueViolation for E {}
-
 impl IntoResponse for Error {
     /// Sets only the status. `web::edge` writes the body, because it knows the request id.
     fn into_response(self) -> Response {

@@ -7,7 +7,6 @@ use crate::teams::TeamsManage;
 use crate::web::form::{Field, FilledForm};
 use crate::web::form_dedup::{Nonce, submit_once};
 use crate::web::list::{Cell, Column, FilterBar, ToCell, list_page};
-use crate::web::page;
 use crate::web::prelude::*;
 
 const TEAMS: &str = "/admin/teams";
@@ -69,7 +68,7 @@ async fn list(visitor: Visitor<TeamsManage>) -> PageResult {
     let teams = RowPage::read(&visitor, &asked, read).await?;
     let list = teams.list(t!("Teams"), COLUMNS, &visitor.times()).filters(filters);
     let frame = visitor.frame(t!("Teams"), Section::Teams).flash(visitor.guest.done_flash(&DONE));
-    Ok(page::html(StatusCode::OK, &ListPage { frame, list })?)
+    render(StatusCode::OK, &ListPage { frame, list })
 }
 
 #[derive(Template)]
@@ -89,7 +88,7 @@ async fn form_page(visitor: &Visitor<TeamsManage>, form: FilledForm) -> PageResu
     }
     let frame = visitor.frame(t!("Add team"), Section::Teams);
     let form = form.options("timezone", zones.into_iter().map(|name| (name.clone(), name)));
-    Ok(page::html(form.status(), &FormPage { frame, form })?)
+    render(form.status(), &FormPage { frame, form })
 }
 
 /// Shows an empty form, with the sport and the time zone of the club.

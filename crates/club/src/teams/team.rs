@@ -6,7 +6,7 @@ use kit::{string_enum, text};
 use macros::{inputs, query};
 
 use crate::accounts::account;
-use crate::error::{AsUniqueViolation, UniqueViolationExt};
+use crate::error::UniqueViolationExt;
 use crate::hook::Hook;
 use crate::paging::page_sql;
 use crate::prelude::*;
@@ -269,9 +269,7 @@ fn update(tx: &Tx<'_>, notification: &'static str, before: &Team, after: Team) -
 }
 
 /// Turns violations of the unique constraints into errors for the caller.
-pub fn map_unique_violation<T>(
-    result: std::result::Result<T, impl Into<Error> + AsUniqueViolation>,
-) -> Result<T> {
+pub fn map_unique_violation<T>(result: std::result::Result<T, impl Into<Error>>) -> Result<T> {
     let duplicate_name = mark!("Another active team already has this name.");
     let duplicate_id = mark!("Another team already has this external ID.");
     result

@@ -75,11 +75,6 @@ pub fn money_text(minor: impl Borrow<i64>, currency: impl Borrow<Currency>) -> S
     format::money(Locale::current_or_english(), money(minor, currency))
 }
 
-/// Renders a page.
-pub fn render<T: Template>(status: StatusCode, page: &T) -> PageResult {
-    Ok(page::html(status, page)?)
-}
-
 /// Renders a page. Its form redirects to the payment provider if there is one, so the content security policy must
 /// allow the provider's origin.
 pub fn render_with_cards<T: Template>(cards: Option<&Cards>, page: &T) -> PageResult {

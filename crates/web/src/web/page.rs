@@ -13,6 +13,7 @@ use http::header::{
 };
 use http::{HeaderValue, StatusCode};
 
+use super::visitor::PageResult;
 use crate::i18n::Locale;
 use crate::prelude::*;
 
@@ -229,7 +230,12 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
 ///
 /// Pages contain secrets next to text that others wrote. [`super::compression`] decides when that is safe to compress.
 pub fn html<T: Template>(status: StatusCode, page: &T) -> Result<Response> {
-    render(status, page, HeaderValue::from_static(POLICY))
+    respond(status, page, HeaderValue::from_static(POLICY))
+}
+
+/// Renders a page, as the result of a handler.
+pub fn render<T: Template>(status: StatusCode, page: &T) -> PageResult {
+    Ok(html(status, page)?)
 }
 
 /// Renders a page whose form redirects to another origin, such as the app on the OAuth consent page.
@@ -243,10 +249,10 @@ pub fn html_with_form_action<T: Template>(
         return Err(Error::internal("the form target is not an origin"));
     }
     let policy = HeaderValue::try_from(format!("{POLICY} {origin}"));
-    render(status, page, policy.map_err(|error| Error::internal(error.to_string()))?)
+    respond(status, page, policy.map_err(|error| Error::internal(error.to_string()))?)
 }
 
-fn render<T: Template>(status: StatusCode, page: &T, policy: HeaderValue) -> Result<Response> {
+fn respond<T: Template>(status: StatusCode, page: &T, policy: HeaderValue) -> Result<Response> {
     let text =
         page.render().map_err(|error| Error::internal(format!("cannot render a page: {error}")))?;
     let headers = [

@@ -9,7 +9,7 @@ pub use crate::web::export::Download;
 pub use crate::web::fields::{Fields, FromBody};
 pub use crate::web::form::{Faults, Form};
 pub use crate::web::form_dedup::{new_nonce, parse_nonce};
-pub use crate::web::page::{Flash, Frame, Section};
+pub use crate::web::page::{Flash, Frame, Section, render};
 pub use crate::web::path::PathParams;
 pub use crate::web::query::{FromQuery, NoQuery, Params, Query};
 pub use crate::web::reply::{ListResponse, ObjectResponse};

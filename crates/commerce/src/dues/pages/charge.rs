@@ -8,7 +8,7 @@ use super::charge_form;
 use super::form_fields;
 use super::formatting::{self, DisplayNames};
 use super::list::charge_list_path;
-use super::{Treasurer, TreasurerForm, is_form_error, render};
+use super::{Treasurer, TreasurerForm, is_form_error};
 use crate::dues::charging::{self, NewCharge, Preview};
 use crate::dues::due::DueWithPlan;
 use crate::money::pages::teams;

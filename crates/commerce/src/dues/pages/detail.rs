@@ -1,7 +1,7 @@
 //! The page of a due in the admin area: status, installments, payments and history.
 
+use super::Treasurer;
 use super::formatting::{self, NamedDue};
-use super::{Treasurer, render};
 use crate::accounts::account;
 use crate::dues::due::Status;
 use crate::dues::paying::RefundablePayment;

@@ -2,7 +2,7 @@
 
 use super::form_fields::{self, INSTALLMENTS, LATE_FEE, LATE_KIND};
 use super::formatting::{self, NamedDue};
-use super::{Treasurer, TreasurerForm, detail_path, is_form_error, render};
+use super::{Treasurer, TreasurerForm, detail_path, is_form_error};
 use crate::dues::api::charges::{MAX_NOTE_LENGTH, MAX_TITLE_LENGTH};
 use crate::dues::changing::{self, DueChange};
 use crate::dues::due::{DueView, Status};

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashMap};
 use super::detail::PaymentRow;
 use super::formatting::{self, DisplayNames, NamedDue};
 use super::list::{FAMILY, Row, rows};
-use super::render;
 use crate::accounts::account;
 use crate::accounts::permissions::AccessLevel;
 use crate::accounts::roster_access::RosterAccess;

@@ -1,7 +1,7 @@
 //! The list of all dues in the admin area, with totals and filters.
 
 use super::formatting::{self, DisplayNames};
-use super::{LIST_PATH, OWN_DUES_PATH, Treasurer, remind, render};
+use super::{LIST_PATH, OWN_DUES_PATH, Treasurer, remind};
 use crate::dues::due::{self, Category, DueFilter, DueView, Status};
 use crate::dues::export::DuesTable;
 use crate::dues::statement;

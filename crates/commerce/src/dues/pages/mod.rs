@@ -16,7 +16,6 @@ mod form_fields;
 mod waive;
 
 use crate::accounts::permissions::AdminArea;
-use crate::money::pages::render;
 use crate::prelude::*;
 use crate::web::prelude::*;
 

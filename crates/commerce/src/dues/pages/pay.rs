@@ -3,7 +3,7 @@
 use kit::LocalTime;
 
 use super::formatting::{self, NamedDue};
-use super::{Treasurer, TreasurerForm, detail_path, is_form_error, render};
+use super::{Treasurer, TreasurerForm, detail_path, is_form_error};
 use crate::dues::api::payments::MAX_REFERENCE_LENGTH;
 use crate::dues::paying::{self, NewDuePayment};
 use crate::money::ledger;

@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 
-use super::{Treasurer, formatting, remind, render};
+use super::{Treasurer, formatting, remind};
 use crate::dues::statement::{self, PayerTotals, Sums, TeamStatement};
 use crate::prelude::*;
 use crate::shop::OrdersOversee;

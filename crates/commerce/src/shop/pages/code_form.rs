@@ -1,6 +1,6 @@
 //! The form for a discount code.
 
-use super::{AdminSubmission, AdminVisitor, render, team_options};
+use super::{AdminSubmission, AdminVisitor, team_options};
 use crate::accounts::account;
 use crate::money::settings;
 use crate::prelude::*;

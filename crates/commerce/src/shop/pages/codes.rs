@@ -1,6 +1,6 @@
 //! The list of discount codes, and archiving one.
 
-use super::{AdminSubmission, AdminVisitor, fill_cells, money, percent, render, with_sellers};
+use super::{AdminSubmission, AdminVisitor, fill_cells, money, percent, with_sellers};
 use crate::accounts::account;
 use crate::prelude::*;
 use crate::shop::discount::{self, Discount, DiscountFilter, Status};

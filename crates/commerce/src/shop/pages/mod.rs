@@ -19,7 +19,6 @@ mod display;
 use std::borrow::Borrow;
 
 use crate::i18n::{Locale, format};
-use crate::money::pages::render;
 use crate::money::pages::teams::active as team_options;
 pub use crate::money::pages::{money, money_text};
 use crate::money::{MoneyManage, OrdersRead};

@@ -4,7 +4,7 @@ use super::order::{can_cancel, cancel_order, cancellation_page, find_order};
 use super::order_view::OrderView;
 use super::orders::{FAMILY, OrderRow};
 use super::storefront::family_only_access;
-use super::{BuyerSubmission, BuyerVisitor, OrderVisitor, is_family_order, render};
+use super::{BuyerSubmission, BuyerVisitor, OrderVisitor, is_family_order};
 use crate::accounts::account;
 use crate::money::pages::render_with_cards;
 use crate::paging;

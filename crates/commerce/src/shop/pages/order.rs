@@ -5,7 +5,6 @@ use std::borrow::Borrow;
 use super::order_view::OrderView;
 use super::{
     AdminSubmission, AdminVisitor, display, is_form_error, map_faults, money, quantity_label,
-    render,
 };
 use crate::accounts::permissions::Permission;
 use crate::money::pages::methods;

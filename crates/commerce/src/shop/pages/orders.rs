@@ -3,8 +3,7 @@
 use super::display::{self, STATUS_OPTIONS};
 use super::my_orders::PLACED;
 use super::{
-    AdminVisitor, fill_cells, find_seller, money, product_options, render, team_options,
-    with_sellers,
+    AdminVisitor, fill_cells, find_seller, money, product_options, team_options, with_sellers,
 };
 use crate::accounts::permissions::AdminArea;
 use crate::paging;

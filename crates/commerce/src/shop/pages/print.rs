@@ -1,7 +1,7 @@
 //! Printable lists: orders, and the pickup list of a product. Coaches can print those of their teams.
 
 use super::orders::{OrderRow, PRINTED, describe, order_filter};
-use super::{find_seller, render, sums};
+use super::{find_seller, sums};
 use crate::accounts::account;
 use crate::paging;
 use crate::prelude::*;

@@ -1,6 +1,6 @@
 //! The form for a product.
 
-use super::{AdminSubmission, AdminVisitor, find_seller, render, team_options};
+use super::{AdminSubmission, AdminVisitor, find_seller, team_options};
 use crate::accounts::account;
 use crate::money::settings;
 use crate::prelude::*;

@@ -1,7 +1,7 @@
 //! The list of products, and archiving one.
 
 use super::display::ProductRow;
-use super::{AdminSubmission, AdminVisitor, fill_cells, render, team_options, with_sellers};
+use super::{AdminSubmission, AdminVisitor, fill_cells, team_options, with_sellers};
 use crate::accounts::account;
 use crate::prelude::*;
 use crate::shop::product::{self, Product, Status};

@@ -1,7 +1,7 @@
 //! The printable receipt of an order.
 
 use super::order_view::OrderView;
-use super::{OrderVisitor, money, order_path, percent, render, sums};
+use super::{OrderVisitor, money, order_path, percent, sums};
 use crate::prelude::*;
 use crate::shop::order::{Line, Status};
 use crate::web::prelude::*;

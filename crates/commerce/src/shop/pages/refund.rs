@@ -2,7 +2,7 @@
 
 use super::order::LineQuantities;
 use super::order_view::OrderView;
-use super::{AdminSubmission, AdminVisitor, is_form_error, money_text, quantity_label, render};
+use super::{AdminSubmission, AdminVisitor, is_form_error, money_text, quantity_label};
 use crate::money::pages::refund_methods::{self, REFUND_METHOD};
 use crate::prelude::*;
 use crate::shop::order::{self, Line, Order};

@@ -4,7 +4,7 @@
 use store::Reader;
 
 use super::checkout_form::{self, CheckoutForm, OrderChannel};
-use super::{AdminSubmission, AdminVisitor, form_status, render, storefront};
+use super::{AdminSubmission, AdminVisitor, form_status, storefront};
 use crate::shop::buyer::{self, Candidate};
 use crate::web::prelude::*;
 

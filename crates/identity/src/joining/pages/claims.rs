@@ -11,7 +11,6 @@ use crate::joining::pending_invitations;
 use crate::prelude::*;
 use crate::roster::access;
 use crate::signin::pages::{AccountForm, AccountVisitor};
-use crate::web::page;
 use crate::web::prelude::*;
 use crate::web::row_page;
 
@@ -102,7 +101,7 @@ async fn show(visitor: AccountVisitor) -> PageResult {
         teams,
         now: visitor.app().clock.now(),
     };
-    Ok(page::html(StatusCode::OK, &page)?)
+    render(StatusCode::OK, &page)
 }
 
 /// Accepts a pending invitation of this visitor.

@@ -8,7 +8,6 @@ use crate::oauth::grant::{self, GrantSummary};
 use crate::prelude::*;
 use crate::signin::pages::{AccountForm, AccountVisitor};
 use crate::web::confirm::ConfirmPage;
-use crate::web::page::html;
 use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
 
@@ -34,7 +33,7 @@ pub(super) async fn list(me: AccountVisitor) -> PageResult {
     let done = me.guest.path_and_query.ends_with("?done");
     let flash = done.then(|| Flash::success(t!("The app was disconnected.")));
     let frame = me.frame(t!("Connected apps"), Section::ConnectedApps).flash(flash);
-    Ok(html(StatusCode::OK, &ListPage { frame, apps, now: me.app().clock.now() })?)
+    render(StatusCode::OK, &ListPage { frame, apps, now: me.app().clock.now() })
 }
 
 /// `GET /account/apps/{app}/revoke`: the confirmation page.

@@ -89,7 +89,7 @@ async fn profile_page(visitor: &AccountVisitor, form: FilledForm) -> PageResult 
     let frame = visitor.frame(t!("Profile"), Section::Profile).flash(flash(&visitor.guest));
     let unconfirmed = needs_email_confirmation(visitor).await?;
     let page = ProfilePage { frame, form, email: &visitor.visit.email, unconfirmed };
-    Ok(page::html(page.form.status(), &page)?)
+    render(page.form.status(), &page)
 }
 
 async fn update(AccountForm { visitor, form }: AccountForm) -> PageResult {
@@ -114,7 +114,7 @@ fn email_page(visitor: &AccountVisitor, form: FilledForm) -> PageResult {
     let frame = visitor.frame(t!("Change your email address"), Section::Profile);
     let mail = visitor.app().direct_mailer.has_server();
     let page = EmailPage { frame, form, before: &visitor.visit.email, mail };
-    Ok(page::html(page.form.status(), &page)?)
+    render(page.form.status(), &page)
 }
 
 /// With a mail server, the new address takes effect when the user opens the link sent to it; otherwise immediately.

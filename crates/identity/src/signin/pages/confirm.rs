@@ -11,7 +11,6 @@ use crate::signin::authentication::PasswordProof;
 use crate::signin::throttle::{self, Factor};
 use crate::signin::two_step;
 use crate::web::form::{Field, FilledForm};
-use crate::web::page;
 use crate::web::prelude::*;
 use crate::web::visitor::{safe_redirect_path, set_session_cookie};
 
@@ -57,7 +56,7 @@ fn confirm_page(
     let form = FilledForm::empty(FIELDS).with("next", next).with_error(field, error);
     let form = form.only_if(has_password, "password").only_if(!has_password, "code");
     let page = ConfirmPage { frame, email: &user.email, next, form, has_password };
-    Ok(page::html(page.form.status(), &page)?)
+    render(page.form.status(), &page)
 }
 
 /// How the user authenticates: with a password that was already verified, or a code that is still to be verified.

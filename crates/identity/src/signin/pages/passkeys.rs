@@ -21,7 +21,6 @@ use crate::signin::passkey::relying_party::{
 use crate::signin::passkey::{self, Passkey};
 use crate::web::confirm::ConfirmPage;
 use crate::web::form::{Field, FilledForm};
-use crate::web::page::html;
 use crate::web::sentence::Sentence;
 use crate::web::visitor::{GuestForm, PageError, safe_redirect_path, set_session_cookie};
 
@@ -93,7 +92,7 @@ async fn show(visitor: AccountVisitor) -> PageResult {
         supported: RelyingParty::from_base_url(&visitor.app().base_url).is_some(),
         default_name: default_name(&visitor),
     };
-    Ok(html(StatusCode::OK, &page)?)
+    render(StatusCode::OK, &page)
 }
 
 /// Starts the registration of a passkey.
@@ -149,7 +148,7 @@ async fn show_rename_form(
 
 fn rename_page(visitor: &AccountVisitor, form: FilledForm) -> PageResult {
     let frame = visitor.frame(t!("Rename passkey"), Section::Passkeys);
-    Ok(html(form.status(), &RenamePage { frame, form })?)
+    render(form.status(), &RenamePage { frame, form })
 }
 
 async fn rename(

@@ -14,7 +14,6 @@ use crate::prelude::*;
 use crate::signin::authentication;
 use crate::signin::throttle::{self, Factor};
 use crate::web::form::{Field, FilledForm};
-use crate::web::page;
 use crate::web::prelude::*;
 use crate::web::visitor::set_session_cookie;
 
@@ -45,7 +44,7 @@ async fn show(visitor: AccountVisitor) -> PageResult {
 fn password_page(visitor: &AccountVisitor, has_password: bool, faults: Faults) -> PageResult {
     let frame = visitor.frame(t!("Password"), Section::Password).flash(flash(&visitor.guest));
     let form = FilledForm::empty(FIELDS).with_faults(faults).only_if(has_password, "current");
-    Ok(page::html(form.status(), &PasswordPage { frame, email: &visitor.visit.email, form })?)
+    render(form.status(), &PasswordPage { frame, email: &visitor.visit.email, form })
 }
 
 /// The result of a password change.

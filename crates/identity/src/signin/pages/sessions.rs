@@ -4,7 +4,6 @@ use super::{AccountForm, AccountVisitor, audit, flash};
 use crate::accounts::session::{self, Session};
 use crate::prelude::*;
 use crate::signin::passkey;
-use crate::web::page;
 use crate::web::prelude::*;
 use crate::web::visitor::clear_session_cookie;
 
@@ -37,7 +36,7 @@ async fn show(visitor: AccountVisitor) -> PageResult {
     let frame = frame.flash(flash(&visitor.guest));
     let sessions = sessions.into_iter().map(with_browser).collect();
     let page = SessionsPage { frame, sessions, current, now: visitor.app().clock.now() };
-    Ok(page::html(StatusCode::OK, &page)?)
+    render(StatusCode::OK, &page)
 }
 
 /// The name of a browser and its system, from the user agent.

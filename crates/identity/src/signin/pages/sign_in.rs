@@ -150,7 +150,7 @@ async fn show_code_form(guest: Guest) -> PageResult {
 fn code_page(guest: &Guest, next: &str, error: &'static str) -> PageResult {
     let form = FilledForm::empty(CODE_FIELDS).with("next", next).with_error("code", error);
     let page = CodePage { frame: guest.frame(t!("Enter your code")), form };
-    Ok(page::html(page.form.status(), &page)?)
+    render(page.form.status(), &page)
 }
 
 async fn submit_code(GuestForm { guest, form }: GuestForm) -> PageResult {

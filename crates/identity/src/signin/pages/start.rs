@@ -9,7 +9,6 @@ use crate::accounts::profile;
 use crate::accounts::session;
 use crate::accounts::user::{self, Club, Role};
 use crate::prelude::*;
-use crate::web::page;
 use crate::web::prelude::*;
 use crate::web::visitor::Guest;
 
@@ -43,7 +42,7 @@ async fn start(guest: Guest, headers: HeaderMap) -> PageResult {
         return Ok(see_other("/sign-in"));
     }
     let frame = guest.frame(t!("Set up this server"));
-    Ok(page::html(StatusCode::OK, &NotSetUpPage { frame })?)
+    render(StatusCode::OK, &NotSetUpPage { frame })
 }
 
 #[derive(Template)]
@@ -66,7 +65,7 @@ async fn choose(visitor: AccountVisitor) -> PageResult {
     let clubs = visitor.guest.read("clubs", move |db| user::clubs(db, id)).await?;
     let frame = visitor.frame(t!("Your clubs"), Section::None);
     let page = ClubsPage { frame, clubs, current: visitor.visit.club };
-    Ok(page::html(StatusCode::OK, &page)?)
+    render(StatusCode::OK, &page)
 }
 
 async fn switch(AccountForm { visitor, form }: AccountForm) -> PageResult {

@@ -12,7 +12,6 @@ use crate::signin::throttle::{self, Factor};
 use crate::signin::two_step::{self, Seed, State};
 use crate::web::confirm::ConfirmPage;
 use crate::web::form::{Field, FilledForm};
-use crate::web::page;
 use crate::web::prelude::*;
 use crate::web::visitor::url_encode;
 
@@ -65,7 +64,7 @@ async fn show(visitor: AccountVisitor) -> PageResult {
     let frame = frame.flash(flash(&visitor.guest));
     let unconfirmed = needs_email_confirmation(&visitor).await?;
     let page = TwoStepPage { frame, state, unconfirmed, email: &visitor.visit.email };
-    Ok(page::html(StatusCode::OK, &page)?)
+    render(StatusCode::OK, &page)
 }
 
 async fn show_set_up(visitor: AccountVisitor) -> PageResult {
@@ -94,7 +93,7 @@ fn set_up_page(visitor: &AccountVisitor, seed: &Seed, error: &'static str) -> Pa
     let frame = visitor.frame(t!("Set up two-step sign-in"), Section::TwoStep);
     let form = FilledForm::empty(CODE_FIELDS).with_error("code", error);
     let page = SetUpPage { frame, key: groups.join(" "), qr_code: qr_code_image(&uri)?, form };
-    Ok(page::html(page.form.status(), &page)?)
+    render(page.form.status(), &page)
 }
 
 /// A QR code as an SVG path.
@@ -150,7 +149,7 @@ async fn confirm(AccountForm { visitor, form }: AccountForm) -> PageResult {
 
 fn codes_page(visitor: &AccountVisitor, codes: Vec<String>, just_turned_on: bool) -> PageResult {
     let frame = visitor.frame(t!("Your recovery codes"), Section::TwoStep);
-    Ok(page::html(StatusCode::OK, &CodesPage { frame, codes, just_turned_on })?)
+    render(StatusCode::OK, &CodesPage { frame, codes, just_turned_on })
 }
 
 async fn regenerate_codes(AccountForm { visitor, .. }: AccountForm) -> PageResult {

@@ -1,6 +1,6 @@
 //! The page of one delivery: its attempts, the request, and a `curl` command that sends it.
 
-use super::{PostedForm, WebhookAdmin, render};
+use super::{PostedForm, WebhookAdmin};
 use crate::accounts::account;
 use crate::notification_kinds;
 use crate::prelude::*;

@@ -2,7 +2,7 @@
 
 use super::display::DayChart;
 use super::form::team_names;
-use super::{WebhookAdmin, load_names, render};
+use super::{WebhookAdmin, load_names};
 use crate::accounts::account;
 use crate::names::Names;
 use crate::prelude::*;

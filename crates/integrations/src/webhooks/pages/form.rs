@@ -1,6 +1,6 @@
 //! The form for creating and editing a webhook, and the page that shows its secret.
 
-use super::{LIST, PostedForm, WebhookAdmin, edit_context, load_names, render};
+use super::{LIST, PostedForm, WebhookAdmin, edit_context, load_names};
 use crate::accounts::account;
 use crate::names::Names;
 use crate::notification_kinds::{self, Kind};

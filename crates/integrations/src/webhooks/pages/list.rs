@@ -1,7 +1,7 @@
 //! The list of a club's webhooks.
 
+use super::WebhookAdmin;
 use super::display::DayChart;
-use super::{WebhookAdmin, render};
 use crate::prelude::*;
 use crate::web::list::FilterBar;
 use crate::web::prelude::*;

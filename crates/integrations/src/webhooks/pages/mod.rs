@@ -12,7 +12,6 @@ use super::edit::EditContext;
 use super::webhook::Webhook;
 use crate::names::Names;
 use crate::prelude::*;
-use crate::web::page;
 use crate::web::prelude::*;
 use crate::webhooks::WebhooksManage;
 
@@ -39,11 +38,6 @@ pub fn router() -> Router<App> {
         .route("/admin/webhooks/{id}/delete", get(actions::confirm_delete).post(actions::delete))
         .route("/admin/webhooks/{id}/deliveries/{delivery}", get(delivery::one))
         .route("/admin/webhooks/{id}/deliveries/{delivery}/again", post(delivery::redeliver))
-}
-
-/// Renders a page.
-fn render<T: askama::Template>(status: StatusCode, page: &T) -> PageResult<Response> {
-    Ok(page::html(status, page)?)
 }
 
 /// The context for creating and changing webhooks.

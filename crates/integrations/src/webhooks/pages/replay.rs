@@ -1,6 +1,6 @@
 //! The page for a replay: failed deliveries, a time range, or a range of sequence numbers.
 
-use super::{PostedForm, WebhookAdmin, render};
+use super::{PostedForm, WebhookAdmin};
 use crate::accounts::account;
 use crate::prelude::*;
 use crate::web::form::{Choice, Field, FilledForm};

@@ -6,7 +6,6 @@ use super::shared::{Admin, AdminForm};
 use crate::prelude::*;
 use crate::roster::confirmations::{self, UnconfirmedPerson};
 use crate::roster::{guardian, pages, person, safeguarding};
-use crate::web::page;
 use crate::web::prelude::*;
 
 const ADULTS: &str = "/admin/members/adults";
@@ -55,7 +54,7 @@ async fn list(visitor: Admin) -> PageResult {
         .frame(t!("Adults to confirm"), Section::Members)
         .flash(visitor.guest.done_flash(&FLASH_MESSAGES));
     let (mail, now) = (visitor.app().direct_mailer.has_server(), visitor.app().clock.now());
-    Ok(page::html(StatusCode::OK, &AdultsPage { frame, people, descriptions, next, mail, now })?)
+    render(StatusCode::OK, &AdultsPage { frame, people, descriptions, next, mail, now })
 }
 
 async fn confirm(PathParams(id): PathParams<PersonId>, posted: AdminForm) -> PageResult {

@@ -1,6 +1,6 @@
 //! OAuth apps: the list, the page of an app, and its users.
 
-use super::shared::{Admin, show};
+use super::shared::Admin;
 use super::{apps_actions, apps_form};
 use crate::accounts::account;
 use crate::admin::apps::{self, AppUser, ListedApp};
@@ -87,7 +87,7 @@ async fn list(visitor: Admin) -> PageResult {
     let apps = RowPage::read(&visitor, &request, apps::page).await?;
     let list = apps.list(t!("OAuth apps"), COLUMNS, &visitor.times());
     let frame = visitor.frame(t!("OAuth apps"), Section::OauthApps);
-    show(StatusCode::OK, &ListPage { frame, list })
+    render(StatusCode::OK, &ListPage { frame, list })
 }
 
 #[derive(Template)]
@@ -130,7 +130,7 @@ async fn show_app(visitor: Admin, PathParams(id): PathParams<AppId>) -> PageResu
         zone,
         app,
     };
-    show(StatusCode::OK, &page)
+    render(StatusCode::OK, &page)
 }
 
 /// An example of the authorization URL, with placeholders for what the app generates itself.
@@ -172,5 +172,5 @@ async fn users(visitor: Admin, PathParams(id): PathParams<AppId>) -> PageResult 
         RowPage::read(&visitor, &request, move |db, page| apps::users(db, id, page)).await?;
     let list = users.list(t!("People with access"), USER_COLUMNS, &visitor.times());
     let frame = visitor.frame(t!("People with access"), Section::OauthApps);
-    show(StatusCode::OK, &UsersPage { frame, app, list })
+    render(StatusCode::OK, &UsersPage { frame, app, list })
 }

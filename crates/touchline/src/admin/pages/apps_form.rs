@@ -3,7 +3,7 @@
 use kit::secret::Token;
 
 use super::apps::describe_kind;
-use super::shared::{Admin, AdminForm, parse_scopes, show, with_scopes};
+use super::shared::{Admin, AdminForm, parse_scopes, with_scopes};
 use crate::oauth::app::{self, App, AppChange, Kind, NewApp};
 use crate::oauth::secret;
 use crate::prelude::*;
@@ -51,7 +51,7 @@ struct FormPage {
 fn form_page(visitor: &Admin, form: FilledForm, app: Option<App>) -> PageResult {
     let title = if app.is_some() { t!("Edit app") } else { t!("Register an app") };
     let frame = visitor.frame(title, Section::OauthApps);
-    show(form.status(), &FormPage { frame, form, app })
+    render(form.status(), &FormPage { frame, form, app })
 }
 
 pub(super) async fn new(visitor: Admin) -> PageResult {
@@ -105,7 +105,7 @@ struct SecretPage {
 /// Shows a new secret. It cannot be shown again.
 pub(super) fn show_secret(visitor: &Admin, app: App, secret: &Token) -> PageResult {
     let frame = visitor.frame(t!("New app secret"), Section::OauthApps);
-    show(StatusCode::OK, &SecretPage { frame, app, value: secret.reveal().to_owned() })
+    render(StatusCode::OK, &SecretPage { frame, app, value: secret.reveal().to_owned() })
 }
 
 pub(super) async fn edit(visitor: Admin, PathParams(id): PathParams<AppId>) -> PageResult {

@@ -2,7 +2,7 @@
 
 use askama::filters::HtmlSafe;
 
-use super::shared::{Admin, show};
+use super::shared::Admin;
 use crate::accounts::account;
 use crate::admin::audit::{self, AuditTable, Filter};
 use crate::admin::audit_text::{self, FieldChange};
@@ -208,7 +208,7 @@ async fn list(visitor: Admin) -> PageResult {
         is_intact,
         zone,
     };
-    show(StatusCode::OK, &page)
+    render(StatusCode::OK, &page)
 }
 
 async fn download(visitor: Admin) -> PageResult {
@@ -242,5 +242,5 @@ async fn check(visitor: Admin) -> PageResult {
     let scope = visitor.scope()?.long_running();
     let (count, fault) = visitor.app().db.snapshot(scope, read).await?;
     let frame = visitor.frame(t!("Audit log verification"), Section::AuditLog);
-    show(StatusCode::OK, &CheckPage { frame, count, fault })
+    render(StatusCode::OK, &CheckPage { frame, count, fault })
 }

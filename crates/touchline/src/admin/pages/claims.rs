@@ -6,7 +6,6 @@ use crate::joining::claim;
 use crate::joining::claim_list::{self, ClaimView};
 use crate::joining::invitation::Relation;
 use crate::prelude::*;
-use crate::web::page;
 use crate::web::prelude::*;
 use crate::web::row_page;
 
@@ -38,7 +37,7 @@ async fn list(visitor: Admin) -> PageResult {
         .frame(t!("Requests to join"), Section::Members)
         .flash(visitor.guest.done_flash(&FLASH_MESSAGES));
     let now = visitor.app().clock.now();
-    Ok(page::html(StatusCode::OK, &ClaimsPage { frame, requests, next, base: CLAIMS, now })?)
+    render(StatusCode::OK, &ClaimsPage { frame, requests, next, base: CLAIMS, now })
 }
 
 async fn approve(PathParams(id): PathParams<ClaimId>, posted: AdminForm) -> PageResult {

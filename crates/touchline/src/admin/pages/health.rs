@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kit::Timestamp;
 
-use super::shared::{Admin, show};
+use super::shared::Admin;
 use crate::doctor::{self, CheckStatus, Finding, LastDoctorRun};
 use crate::web::prelude::*;
 
@@ -157,7 +157,7 @@ async fn show_health(visitor: Admin) -> PageResult {
     drop(cached);
     let frame = visitor.frame(t!("Health"), Section::Health);
     let version = env!("CARGO_PKG_VERSION");
-    show(StatusCode::OK, &HealthPage { frame, findings: views, open, at, now, version })
+    render(StatusCode::OK, &HealthPage { frame, findings: views, open, at, now, version })
 }
 
 #[cfg(test)]

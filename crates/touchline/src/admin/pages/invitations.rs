@@ -16,7 +16,6 @@ use crate::prelude::*;
 use crate::roster::person;
 use crate::smtp::direct::DirectEmail;
 use crate::web::form::{Choice, Field, FilledForm};
-use crate::web::page;
 use crate::web::prelude::*;
 use crate::web::throttle::RateLimit;
 
@@ -87,7 +86,7 @@ async fn form_page(visitor: &Admin, form: FilledForm) -> PageResult {
     let (people, teams) = visitor.read(read).await?;
     let form = with_roles(form.options("person", people), visitor);
     let frame = visitor.frame(t!("Invite"), Section::Members);
-    Ok(page::html(form.status(), &InvitePage { frame, form, teams })?)
+    render(form.status(), &InvitePage { frame, form, teams })
 }
 
 /// The roles that the visitor can grant.
@@ -188,7 +187,7 @@ async fn list(visitor: Admin) -> PageResult {
         .frame(t!("Open invitations"), Section::Members)
         .flash(visitor.guest.done_flash(&FLASH_MESSAGES));
     let now = visitor.app().clock.now();
-    Ok(page::html(StatusCode::OK, &InvitationsPage { frame, rows, next, now })?)
+    render(StatusCode::OK, &InvitationsPage { frame, rows, next, now })
 }
 
 fn with_names(db: &Reader<'_>, invitations: Vec<Invitation>) -> Result<Vec<InvitationRow>> {

@@ -3,7 +3,7 @@
 use kit::secret::ApiKey;
 
 use super::keys_form;
-use super::shared::{Admin, AdminForm, is_owner, show, with_scopes};
+use super::shared::{Admin, AdminForm, is_owner, with_scopes};
 use crate::accounts::account;
 use crate::accounts::api_key::{self, Key, State};
 use crate::accounts::usage;
@@ -168,7 +168,7 @@ async fn list(visitor: Admin) -> PageResult {
     let list = list.next(next).filters(filters);
     let frame = visitor.frame(t!("API keys"), Section::ApiKeys);
     let frame = frame.flash(visitor.guest.done_flash(&FLASH_MESSAGES));
-    show(StatusCode::OK, &ListPage { frame, list })
+    render(StatusCode::OK, &ListPage { frame, list })
 }
 
 #[derive(Template)]
@@ -201,7 +201,7 @@ async fn show_form(visitor: &Admin, form: FilledForm) -> PageResult {
             .options("team_ids", teams.into_iter().map(|team| (team.id, team.name))),
         owner: is_owner(visitor),
     };
-    show(page.form.status(), &page)
+    render(page.form.status(), &page)
 }
 
 fn active_teams(db: &Reader<'_>) -> Result<Vec<Team>> {
@@ -271,7 +271,7 @@ async fn show_created(visitor: &Admin, key: Key, value: Option<ApiKey>) -> PageR
     };
     let key = KeyView::new(key, &names, now);
     let page = CreatedPage { frame: visitor.frame(title, Section::ApiKeys), key, value, now };
-    show(StatusCode::OK, &page)
+    render(StatusCode::OK, &page)
 }
 
 #[derive(Template)]
@@ -319,7 +319,7 @@ async fn render_key(visitor: &Admin, id: KeyId, form: Option<FilledForm>) -> Pag
         now,
         zone,
     };
-    show(page.form.status(), &page)
+    render(page.form.status(), &page)
 }
 
 /// The number of requests with a key in the last 7 days.

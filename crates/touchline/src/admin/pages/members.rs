@@ -15,7 +15,6 @@ use crate::smtp::direct::DirectEmail;
 use crate::web::confirm::ConfirmPage;
 use crate::web::form::FilledForm;
 use crate::web::list::{Cell, Column, FilterBar, List};
-use crate::web::page;
 use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
 use crate::web::throttle::RateLimit;
@@ -118,7 +117,7 @@ async fn list(visitor: Admin) -> PageResult {
     let frame = visitor.frame(t!("Members"), Section::Members);
     let frame = frame.flash(visitor.guest.done_flash(&FLASH_MESSAGES));
     let list = list.next(next).filters(filters);
-    Ok(page::html(StatusCode::OK, &MembersPage { frame, list, claims, adults, invitations })?)
+    render(StatusCode::OK, &MembersPage { frame, list, claims, adults, invitations })
 }
 
 #[derive(Template)]
@@ -175,7 +174,7 @@ fn remove_label(own: bool) -> &'static str {
 }
 
 async fn show(PathParams(id): PathParams<UserId>, visitor: Admin) -> PageResult {
-    Ok(page::html(StatusCode::OK, &MemberPage::load(&visitor, id, Faults::default()).await?)?)
+    render(StatusCode::OK, &MemberPage::load(&visitor, id, Faults::default()).await?)
 }
 
 /// Changes a member's role.
@@ -190,7 +189,7 @@ async fn change_role(PathParams(id): PathParams<UserId>, posted: AdminForm) -> P
         Ok(_) => Ok(see_other(&format!("{MEMBERS}/{id}?done=role"))),
         Err(error) if error.code == Code::InvalidState => {
             let page = MemberPage::load(&visitor, id, (&error).into()).await?;
-            Ok(page::html(error.code.status(), &page)?)
+            render(error.code.status(), &page)
         }
         Err(error) => Err(error.into()),
     }

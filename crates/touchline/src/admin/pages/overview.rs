@@ -14,7 +14,6 @@ use crate::names::Names;
 use crate::prelude::*;
 use crate::signals::AuditEntry;
 use crate::web::list::{Cell, Column, list_page};
-use crate::web::page;
 use crate::web::prelude::*;
 use crate::webhooks::summary::WebhookAlerts;
 
@@ -81,7 +80,7 @@ async fn show(visitor: Admin) -> PageResult {
         visitor.guest.done_flash(&[("joined", mark!("Welcome. You can now manage the club."))]);
     let frame = visitor.frame(t!("Overview"), Section::Overview).flash(flash);
     let page = Overview { frame, summary, alerts, activity, now };
-    Ok(page::html(StatusCode::OK, &page)?)
+    render(StatusCode::OK, &page)
 }
 
 /// Formats entries of the audit log and resolves the names in them.
@@ -197,7 +196,7 @@ async fn events(visitor: Admin) -> PageResult {
     let times = (visitor.app().clock.now(), visitor.read(account::find).await?.timezone);
     let list = events.list(t!("Events in the next 7 days"), EVENT_COLUMNS, &times);
     let frame = visitor.frame(t!("Events in the next 7 days"), Section::Overview);
-    Ok(page::html(StatusCode::OK, &EventsPage { frame, list })?)
+    render(StatusCode::OK, &EventsPage { frame, list })
 }
 
 list_page!(FailedEmailsPage, "admin/overview_failed_emails.html");
@@ -216,5 +215,5 @@ async fn failed_emails(visitor: Admin) -> PageResult {
     let emails = RowPage::read(&visitor, &request, summary::failed_emails).await?;
     let list = emails.list(t!("Failed emails"), EMAIL_COLUMNS, &visitor.times());
     let frame = visitor.frame(t!("Failed emails"), Section::Overview);
-    Ok(page::html(StatusCode::OK, &FailedEmailsPage { frame, list })?)
+    render(StatusCode::OK, &FailedEmailsPage { frame, list })
 }

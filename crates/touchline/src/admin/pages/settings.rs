@@ -6,7 +6,6 @@ use super::shared::{Admin, AdminForm};
 use crate::accounts::account::{self, Account, AccountChange};
 use crate::accounts::user::Role;
 use crate::web::form::{Field, FilledForm};
-use crate::web::page;
 use crate::web::prelude::*;
 
 const SETTINGS: &str = "/admin/settings";
@@ -51,7 +50,7 @@ async fn render_settings(visitor: &Admin, form: Option<FilledForm>) -> PageResul
         }),
         account,
     };
-    Ok(page::html(page.form.status(), &page)?)
+    render(page.form.status(), &page)
 }
 
 async fn show(visitor: Admin) -> PageResult {

@@ -16,11 +16,6 @@ pub(super) fn is_owner(visitor: &Admin) -> bool {
     visitor.visit.role == Some(Role::Owner)
 }
 
-/// Renders a page as the response.
-pub(super) fn show<T: askama::Template>(status: StatusCode, page: &T) -> PageResult {
-    Ok(crate::web::page::html(status, page)?)
-}
-
 /// Adds the scopes to choose from. The explanation is the name in the API.
 pub(super) fn with_scopes(form: FilledForm) -> FilledForm {
     let scopes = ScopeName::ALL.iter().map(|(scope, name)| (*name, t!(scope.description()), *name));

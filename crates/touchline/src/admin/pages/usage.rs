@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::shared::{Admin, show};
+use super::shared::Admin;
 use crate::accounts::account::{self, Account};
 use crate::accounts::usage::{self, Count, HOUR, HOURS_PER_WEEK, UsageHour};
 use crate::admin::chart::{Bar, Chart};
@@ -129,7 +129,7 @@ async fn show_usage(visitor: Admin) -> PageResult {
         ),
         zone,
     };
-    show(StatusCode::OK, &page)
+    render(StatusCode::OK, &page)
 }
 
 fn load(db: &store::Reader<'_>, first: Timestamp) -> Result<(Account, Vec<UsageHour>, Names)> {

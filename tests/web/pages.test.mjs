@@ -1,5 +1,5 @@
 // Every page on a phone and on a desktop, in light and dark mode: accessible, no wider than the window, without errors,
-// and without requests to other origins.
+// without requests to other origins, and translated.
 
 import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
@@ -10,6 +10,7 @@ import { allAccessibilityIssues, launch, layoutIssues, contrastIssues, visitor }
 import { FIRST_PAGES, PAGES } from './pages.mjs'
 import { pageRoutes } from './routes.mjs'
 import { TIMEOUT, Service } from './service.mjs'
+import { untranslated } from './translation.mjs'
 import { World } from './world.mjs'
 
 const screenshots = process.env.TOUCHLINE_SCREENSHOTS
@@ -43,6 +44,7 @@ for (const [name, , who, go, status = 200] of PAGES) {
     visit.faults.length = 0
     await go(visit.page, world)
     await checkPage(visit, name, status)
+    assert.deepEqual(await untranslated(visit.page, world), [], `${visit.page.url()}: not translated`)
   })
 }
 

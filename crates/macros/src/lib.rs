@@ -96,7 +96,7 @@ pub fn object(name: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// The doc comment is its summary and description. The arguments of the function are:
 /// - `Caller<Permission>`: the permission implies the scope.
-/// - The parameters of the path, in its order. A tuple stands for several.
+/// - The parameters of the path, in its order. A tuple takes several of them.
 /// - The query. Without it, all query parameters are rejected.
 /// - `Body<Type>` or `OptionalBody<Type>`. The body of `Body<NoBody>` may be absent.
 ///

@@ -54,9 +54,9 @@ pub(super) fn field_label(name: &str) -> String {
 fn label(name: &str) -> String {
     let words = name.replace('_', " ").replace("api key", "API key");
     let words = words.replace("oauth", "OAuth").replace("rsvp ", "RSVP ");
-    let mut letters = words.chars();
-    let first = letters.next().into_iter().flat_map(char::to_uppercase);
-    Message::from(first.chain(letters).collect::<String>()).to_string()
+    let mut chars = words.chars();
+    let first = chars.next().into_iter().flat_map(char::to_uppercase);
+    Message::from(first.chain(chars).collect::<String>()).to_string()
 }
 
 // The labels of actions that are not notifications, whose labels are extracted too.

@@ -20,7 +20,7 @@ pub fn scope<N: Permission>() -> Option<&'static str> {
     N::SCOPE.map(StringEnum::as_str)
 }
 
-/// The keys of an unfinished schema: the object of which it is a snapshot, and the fields that it omits.
+/// Keys in the schema of a snapshot until it is completed: the original object, and the fields that are left out.
 pub(super) const SNAPSHOT_OF: &str = "x-snapshot-of";
 pub(super) const OMITTED_FIELDS: &str = "x-omitted-fields";
 

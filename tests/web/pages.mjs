@@ -7,6 +7,12 @@ import { digits, makeWebhook, PASSWORD, path } from './world.mjs'
 const at = (path) => async (page, w) => page.goto(typeof path === 'function' ? path(w) : path)
 const press = (page, name) => page.getByRole('button', { name, exact: true }).click()
 
+/** Opens a page of the first person in the directory. */
+const openPerson = (below) => async (page) => {
+  await page.goto('/people')
+  await page.goto((await page.locator('main a.row[href^="/people/per_"]').first().getAttribute('href')) + below)
+}
+
 /**
  * `[name, route, who, go, status]`: the name of its screenshot, its route in the source code, the user whose browser
  * opens it, a function that opens it, and its status if not 200.
@@ -35,6 +41,8 @@ export const PAGES = [
   ['reset-gone', '/reset/{token}', 'nobody', at('/reset/tlrs_nothing'), 410],
   ['not-found', null, 'nobody', at('/there/is/nothing'), 404],
   ['unsubscribe-unknown', '/unsubscribe/{token}', 'nobody', at('/unsubscribe/nothing'), 404],
+  ['email-settings-unknown', '/unsubscribe/{token}/settings', 'nobody', at('/unsubscribe/nothing/settings'), 404],
+  ['offline', '/offline', 'nobody', at('/offline')],
   ['confirm-address-unknown', '/confirm-address/{token}', 'nobody', at('/confirm-address/nothing'), 404],
   ['checkout-done', '/checkout/done', 'nobody', at('/checkout/done')],
   ['checkout-back', '/checkout/back', 'nobody', at('/checkout/back')],
@@ -52,6 +60,7 @@ export const PAGES = [
   ['account', '/account', 'parent', at('/account')],
   ['account-email', '/account/email', 'parent', at('/account/email')],
   ['account-email-gone', '/account/email/{token}', 'parent', at('/account/email/tlem_nothing'), 410],
+  ['account-notifications', '/account/notifications', 'parent', at('/account/notifications')],
   ['account-password', '/account/password', 'parent', at('/account/password')],
   ['account-sessions', '/account/sessions', 'parent', at('/account/sessions')],
   ['account-apps-empty', '/account/apps', 'parent', at('/account/apps')],
@@ -61,6 +70,73 @@ export const PAGES = [
   ['confirm', '/confirm', 'parent', at('/confirm?next=/account')],
   ['forbidden', '/admin', 'parent', at('/admin'), 403],
   ['start', '/', 'parent', at('/')],
+
+  ['event-team', '/events/new', 'owner', at('/events/new')],
+  ['event-new', '/events/new', 'owner', at((w) => `/events/new?team=${w.team.id}`)],
+  ['event-new-wrong', '/events/new', 'owner', async (page, w) => {
+    await page.goto(`/events/new?team=${w.team.id}`)
+    await page.getByLabel('End time', { exact: true }).fill('06:00')
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    await page.getByText('The event was not saved').waitFor()
+  }, 422],
+  ['event-new-preview', '/events/new', 'owner', async (page, w) => {
+    await page.goto(`/events/new?team=${w.team.id}`)
+    await page.getByLabel('Date', { exact: true }).fill('2199-05-04')
+    await page.getByLabel('Start time', { exact: true }).fill('18:00')
+    await page.getByLabel('End time', { exact: true }).fill('19:30')
+    await page.getByLabel('Repeats').selectOption('weekly')
+    await page.getByLabel('Until', { exact: true }).fill('2199-06-30')
+    await press(page, 'Preview')
+    await page.getByText('This will be planned').waitFor()
+  }],
+  ['event-copy', '/events/new', 'owner', at((w) => `/events/new?copy=${w.planned.id}`)],
+  ['event-edit', '/events/{event}/edit', 'owner', at((w) => `/events/${w.planned.id}/edit`)],
+  ['event-edit-stale', '/events/{event}/edit', 'owner', async (page, w) => {
+    await page.goto(`/events/${w.planned.id}/edit`)
+    await w.service.api('PATCH', `/events/${w.planned.id}`, { uniform: w.names.team }, w.key)
+    await page.getByLabel('Opponent').fill('Gulls')
+    await press(page, 'Save changes')
+    await page.getByText('What changed meanwhile').waitFor()
+    await w.service.api('PATCH', `/events/${w.planned.id}`, { uniform: null }, w.key)
+  }, 422],
+  ['event-cancel', '/events/{event}/cancel', 'owner', at((w) => `/events/${w.planned.id}/cancel`)],
+  ['event-postpone', '/events/{event}/postpone', 'owner', at((w) => `/events/${w.planned.id}/postpone`)],
+  ['event-delete', '/events/{event}/delete', 'owner', at((w) => `/events/${w.planned.id}/delete`)],
+  ['locations', '/locations', 'owner', at('/locations')],
+  ['location-new', '/locations/new', 'owner', at('/locations/new')],
+  ['location', '/locations/{location}', 'owner', at((w) => `/locations/${w.location.id}`)],
+  ['location-archive', '/locations/{location}/archive', 'owner', at((w) => `/locations/${w.location.id}/archive`)],
+  ['messages', '/messages', 'family', at('/messages')],
+  ['messages-empty', '/messages', 'parent', at('/messages')],
+  ['messages-owner', '/messages', 'owner', at('/messages')],
+  ['team-messages', '/teams/{team}/messages', 'owner', at((w) => `/teams/${w.team.id}/messages`)],
+  ['announcement', '/messages/{message}', 'family', at((w) => `/messages/${w.announcement.id}`)],
+  ['announcement-owner', '/messages/{message}', 'owner', at((w) => `/messages/${w.announcement.id}`)],
+  ['conversation', '/messages/{message}', 'family', at((w) => `/messages/${w.conversation.id}`)],
+  ['message-scheduled', '/messages/{message}', 'owner', at((w) => `/messages/${w.scheduled.id}`)],
+  ['message-edit', '/messages/{message}/edit', 'owner', at((w) => `/messages/${w.scheduled.id}/edit`)],
+  ['message-receipts', '/messages/{message}/receipts', 'owner', at((w) => `/messages/${w.announcement.id}/receipts`)],
+  ['message-retract', '/messages/{message}/retract', 'owner', at((w) => `/messages/${w.announcement.id}/retract`)],
+  ['message-new', '/messages/new', 'owner', at((w) => `/messages/new?team=${w.team.id}`)],
+  ['message-new-family', '/messages/new', 'family', at('/messages/new')],
+  ['message-new-wrong', '/messages/new', 'owner', async (page, w) => {
+    await page.goto(`/messages/new?team=${w.team.id}`)
+    await page.locator('#body').fill(w.names.note)
+    await page.locator('form.form').evaluate((form) => { form.noValidate = true })
+    await page.locator('.dock button').click()
+    await page.getByText('Nothing was sent').waitFor()
+  }, 422],
+  ['message-preview', '/messages/new', 'owner', async (page, w) => {
+    await page.goto(`/messages/new?team=${w.team.id}`)
+    await page.locator('#subject').fill(w.names.note)
+    await page.locator('#body').fill(w.names.note)
+    await page.locator('.dock button').click()
+    await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
+  }],
+  ['templates', '/messages/templates', 'owner', at('/messages/templates')],
+  ['template-new', '/messages/templates/new', 'owner', at('/messages/templates/new')],
+  ['template', '/messages/templates/{template}', 'owner', at((w) => `/messages/templates/${w.template.id}`)],
+  ['template-delete', '/messages/templates/{template}/delete', 'owner', at((w) => `/messages/templates/${w.template.id}/delete`)],
 
   ['storefront', '/store', 'family', at('/store')],
   ['storefront-wrong', '/store', 'family', async (page) => {
@@ -111,15 +187,64 @@ export const PAGES = [
   ['admin', '/admin', 'owner', at('/admin')],
   ['admin-events', '/admin/events', 'owner', at('/admin/events')],
   ['admin-failed-emails', '/admin/failed-emails', 'owner', at('/admin/failed-emails')],
-  ['teams', '/admin/teams', 'owner', at('/admin/teams')],
-  ['team-new', '/admin/teams/new', 'owner', at('/admin/teams/new')],
-  ['team-new-wrong', '/admin/teams/new', 'owner', async (page) => {
-    await page.goto('/admin/teams/new')
+  ['teams', '/teams', 'owner', at('/teams')],
+  ['team-new', '/teams/new', 'owner', at('/teams/new')],
+  ['team-new-wrong', '/teams/new', 'owner', async (page) => {
+    await page.goto('/teams/new')
     await page.getByLabel('Name', { exact: true }).fill('Wrong color')
-    await page.getByLabel('Team color').fill('blue')
+    await page.locator('input[name=palette][value=own]').check()
+    await page.getByLabel('Code of an own color').fill('blue')
     await press(page, 'Add team')
     await page.getByText('The team was not added').waitFor()
   }, 422],
+  ['teams-moved', '/admin/teams', 'owner', at('/admin/teams')],
+  ['team-new-moved', '/admin/teams/new', 'owner', at('/admin/teams/new')],
+  ['team-edit', '/teams/{team}/edit', 'owner', at((w) => `/teams/${w.team.id}/edit`)],
+  ['team-archive', '/teams/{team}/archive', 'owner', at((w) => `/teams/${w.team.id}/archive`)],
+  ['team-restore', '/teams/{team}/restore', 'owner', at((w) => `/teams/${w.team.id}/restore`)],
+  ['roster', '/teams/{team}/roster', 'owner', at((w) => `/teams/${w.team.id}/roster`)],
+  ['roster-family', '/teams/{team}/roster', 'family', at((w) => `/teams/${w.team.id}/roster`)],
+  ['roster-new', '/teams/{team}/roster/new', 'owner', at((w) => `/teams/${w.team.id}/roster/new`)],
+  ['roster-new-wrong', '/teams/{team}/roster/new', 'owner', async (page, w) => {
+    await page.goto(`/teams/${w.team.id}/roster/new`)
+    await page.getByLabel('First name', { exact: true }).fill(w.names.person)
+    await page.locator('#guardian-1-email').fill(w.mail('new'))
+    await press(page, 'Add person')
+    await page.getByText('Nobody was added').waitFor()
+  }, 422],
+  ['roster-paste', '/teams/{team}/roster/paste', 'owner', at((w) => `/teams/${w.team.id}/roster/paste`)],
+  ['roster-paste-preview', '/teams/{team}/roster/paste', 'owner', async (page, w) => {
+    await page.goto(`/teams/${w.team.id}/roster/paste`)
+    await page.getByLabel('Rows from your spreadsheet').fill(`Name\tEmail\tBorn\n${w.names.person}\tx\tsoon\nBo Eriksen\t\t2014-02-27`)
+    await press(page, 'Check the list')
+    await page.getByText('1 row has an error').waitFor()
+  }],
+  ['person', '/teams/{team}/roster/{member}', 'owner', at((w) => `/teams/${w.team.id}/roster/${w.member.id}`)],
+  ['person-note', '/teams/{team}/roster/{member}/note', 'owner', at((w) => `/teams/${w.team.id}/roster/${w.member.id}/note`)],
+  ['person-edit', '/teams/{team}/roster/{member}/edit', 'owner', at((w) => `/teams/${w.team.id}/roster/${w.member.id}/edit`)],
+  ['person-move', '/teams/{team}/roster/{member}/move', 'owner', at((w) => `/teams/${w.team.id}/roster/${w.member.id}/move`)],
+  ['person-remove', '/teams/{team}/roster/{member}/remove', 'owner', at((w) => `/teams/${w.team.id}/roster/${w.member.id}/remove`)],
+  ['emergency', '/teams/{team}/emergency', 'owner', at((w) => `/teams/${w.team.id}/emergency`)],
+  ['people', '/people', 'owner', at('/people')],
+  ['people-search', '/people', 'owner', at('/people?q=nobody-has-this-name')],
+  ['people-duplicates', '/people/duplicates', 'owner', at('/people/duplicates')],
+  ['person', '/people/{person}', 'owner', openPerson('')],
+  ['person-edit', '/people/{person}/edit', 'owner', openPerson('/edit')],
+  ['person-edit-wrong', '/people/{person}/edit', 'owner', async (page, w) => {
+    await openPerson('/edit')(page, w)
+    await page.getByLabel('Email', { exact: false }).first().fill('no@')
+    await page.locator('form.card').evaluate((form) => (form.noValidate = true))
+    await press(page, 'Save changes')
+    await page.locator('.field.bad').waitFor()
+  }, 422],
+  ['person-medical', '/people/{person}/medical', 'owner', openPerson('/medical')],
+  ['person-merge', '/people/{person}/merge', 'owner', openPerson('/merge?q=a')],
+  ['person-merge-compare', '/people/{person}/merge', 'owner', async (page, w) => {
+    await openPerson('/merge?q=a')(page, w)
+    await page.goto(await page.locator('main a.row').first().getAttribute('href'))
+  }],
+  ['person-export', '/people/{person}/export', 'owner', openPerson('/export')],
+  ['person-erase', '/people/{person}/erase', 'owner', openPerson('/erase')],
   ['members', '/admin/members', 'owner', at('/admin/members')],
   ['member', '/admin/members/{user}', 'owner', at((w) => `/admin/members/${w.parentUser.id}`)],
   ['member-remove', '/admin/members/{user}/remove', 'owner', at((w) => `/admin/members/${w.parentUser.id}/remove`)],
@@ -260,6 +385,8 @@ export const PAGES = [
     await page.getByRole('button', { name: 'Charge members' }).waitFor()
   }],
   ['dues-remind', '/admin/dues/remind', 'owner', at('/admin/dues/remind')],
+  ['team-logo', '/teams/{team}/logo', 'owner', at((w) => `/teams/${w.team.id}/logo`)],
+  ['person-photo', '/people/{person}/photo', 'owner', at((w) => `/people/${w.member.person_id}/photo`)],
   ['dues-team', '/admin/dues/teams/{team}', 'owner', at((w) => `/admin/dues/teams/${w.team.id}`)],
   ['dues-team-many', '/admin/dues/teams/{team}', 'owner', async (page) => {
     await page.goto('/admin/dues')
@@ -271,10 +398,47 @@ export const PAGES = [
   ['due-pay', '/admin/dues/{id}/payments/new', 'owner', at((w) => `/admin/dues/${w.due.id}/payments/new`)],
   ['due-refund', '/admin/dues/{id}/payments/{payment}/refund', 'owner', at((w) => `/admin/dues/${w.due.id}/payments/${w.payment.id}/refund`)],
   ['due-waive', '/admin/dues/{id}/waive', 'owner', at((w) => `/admin/dues/${w.due.id}/waive`)],
+  ['schedule', '/schedule', 'family', at('/schedule')],
+  ['schedule-coach', '/schedule', 'owner', at('/schedule')],
+  ['schedule-none', '/schedule', 'parent', at('/schedule')],
+  ['schedule-month', '/schedule', 'family', at('/schedule?view=month')],
+  ['schedule-past', '/schedule', 'family', at('/schedule?past=1')],
+  ['schedule-print', '/schedule/print', 'family', at('/schedule/print')],
+  ['schedule-subscribe', '/schedule/subscribe', 'family', at('/schedule/subscribe')],
+  ['schedule-subscribed', '/schedule/subscribe', 'family', async (page) => {
+    await page.goto('/schedule/subscribe')
+    await press(page, 'Create link')
+    await page.locator('.qr').waitFor()
+  }],
+  ['schedule-revoke', '/schedule/subscribe/{feed}/revoke', 'owner', at((w) => `/schedule/subscribe/${w.feed.id}/revoke`)],
+  ['team-schedule', '/teams/{team}', 'owner', at((w) => `/teams/${w.team.id}`)],
+  ['event', '/events/{event}', 'family', at((w) => `/events/${w.event.id}`)],
+  ['event-coach', '/events/{event}', 'owner', at((w) => `/events/${w.event.id}`)],
+  ['event-cancelled', '/events/{event}', 'family', at((w) => `/events/${w.cancelledEvent.id}`)],
+  ['event-answered', '/events/{event}', 'family', async (page, w) => {
+    await page.goto(`/events/${w.event.id}`)
+    if (await page.locator('.said').count()) return
+    await press(page, 'Going')
+    await page.locator('.said').waitFor()
+  }],
   ['own-dues', '/dues', 'family', at('/dues')],
   ['own-dues-none', '/dues', 'parent', at('/dues')],
   ['own-due', '/dues/{id}', 'family', at((w) => `/dues/${w.due.id}`)],
   ['own-receipt', '/dues/{id}/receipt', 'family', at((w) => `/dues/${w.due.id}/receipt`)],
+  ['attendance', '/events/{event}/attendance', 'owner', at((w) => `/events/${w.practice.id}/attendance`)],
+  ['attendance-wrong', '/events/{event}/attendance', 'owner', async (page, w) => {
+    await page.goto(`/events/${w.practice.id}/attendance`)
+    await press(page, 'Save')
+    await page.getByText('Mark at least one player').waitFor()
+  }, 422],
+  ['attendance-closed', '/events/{event}/attendance', 'owner', at((w) => `/events/${w.later.id}/attendance`)],
+  ['team-attendance', '/teams/{team}/attendance', 'owner', at((w) => `/teams/${w.team.id}/attendance`)],
+  ['away', '/people/{person}/away', 'owner', at((w) => `/people/${w.member.person_id}/away`)],
+  ['away-wrong', '/people/{person}/away', 'owner', async (page, w) => {
+    await page.goto(`/people/${w.member.person_id}/away`)
+    await press(page, 'Add away dates')
+    await page.getByText('The away dates were not added').waitFor()
+  }, 422],
   ['own-team', '/dues/teams/{team}', 'owner', at((w) => `/dues/teams/${w.team.id}`)],
   ['usage', '/admin/usage', 'owner', at('/admin/usage')],
   ['audit', '/admin/audit', 'owner', at('/admin/audit')],
@@ -332,7 +496,7 @@ export const FIRST_PAGES = [
     await page.getByRole('button', { name: 'Load demo club' }).waitFor()
   }],
   ['admin-empty', '/admin', async (page) => page.goto('/admin')],
-  ['teams-empty', '/admin/teams', async (page) => page.goto('/admin/teams')],
+  ['teams-empty', '/teams', async (page) => page.goto('/teams')],
   ['members-empty', '/admin/members', async (page) => page.goto('/admin/members')],
   ['invitations-empty', '/admin/members/invitations', async (page) => page.goto('/admin/members/invitations')],
   ['claims-empty', '/admin/members/claims', async (page) => page.goto('/admin/members/claims')],

@@ -7,10 +7,10 @@ const CRATES = join(import.meta.dirname, '../../crates')
 const NAMES = ['base', 'web', 'club', 'commerce', 'identity', 'integrations', 'touchline']
 
 /** Source files with routes that are not pages. */
-const NO_PAGES = [/(^|\/)api(\/|\.rs$)/, /^web\/(health|docs|assets|routes)\.rs$/]
+const NO_PAGES = [/(^|\/)api(\/|\.rs$)/, /^web\/(health|docs|assets|team_look|routes)\.rs$/]
 
 /** Paths that only programs request. */
-const FOR_PROGRAMS = [/^\/\.well-known\//, /^\/oauth\/(token|revoke|introspect)$/, /\.csv$/]
+const FOR_PROGRAMS = [/^\/\.well-known\//, /^\/oauth\/(token|revoke|introspect)$/, /^\/(manifest\.webmanifest|service-worker\.js)$/, /\.csv$/]
 
 /** All routes of pages: `{ path, methods, file }`. */
 export function pageRoutes() {

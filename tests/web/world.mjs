@@ -107,6 +107,13 @@ export class World {
     const player = { first_name: first, last_name: last.join(' ') || null, role: 'player' }
     this.member = await must('POST', `/teams/${team.id}/roster`, player)
     this.team = team
+    this.location = await must('POST', '/locations', { name: names.team, address: names.note })
+    const planned = { team_id: team.id, type: 'game', opponent: names.person, location_id: this.location.id }
+    this.planned = await must('POST', '/events', { ...planned, starts_at: '2199-05-04T18:00', recurrence: 'FREQ=WEEKLY;COUNT=3' })
+    const inHours = (hours) => new Date(Date.now() + hours * 3_600_000).toISOString()
+    const practice = (starts_at) => must('POST', '/events', { team_id: team.id, type: 'practice', title: names.note, starts_at })
+    this.practice = await practice(inHours(1))
+    this.later = await practice(inHours(100))
     const { page } = this.owner
     this.apiKey = await makeKey(page, names.key)
     await page.goto('/admin/members/invite')
@@ -118,10 +125,23 @@ export class World {
     await page.getByRole('button', { name: 'Create team link' }).click()
     this.teamLink = path(await page.locator('#link').textContent())
     await this.join()
+    await this.plan(must)
+    await this.write(must)
     await this.charge(must)
     await this.ask()
     await this.sell(must)
     await this.subscribe()
+  }
+
+  /** Posts an announcement, a conversation and a scheduled message, and adds a template. */
+  async write(must) {
+    const { names, team } = this
+    const text = { team_id: team.id, body: `Bring **water**.\n\n- ${names.note}\n- ${names.person}` }
+    const post = (more) => must('POST', '/messages', { ...text, ...more })
+    this.announcement = await post({ kind: 'announcement', subject: names.note, pinned: true })
+    this.conversation = await post({ kind: 'message' })
+    this.scheduled = await post({ kind: 'announcement', subject: names.team, publish_at: new Date(Date.now() + 86_400_000).toISOString() })
+    this.template = await must('POST', '/message_templates', { name: `${names.note} ${this.tag}`.slice(0, 120), subject: names.team, body: names.note })
   }
 
   /** Creates products of the team and the club, a discount code, and orders in different states. */
@@ -166,6 +186,20 @@ export class World {
     await page.goto('/admin/members/claims')
     const claim = page.locator('section.card', { hasText: this.familyUser.email })
     await follow(claim.getByRole('button', { name: /^Approve/ }))
+  }
+
+  /** Plans events of the team: one with everything, a cancelled one and a practice every day. */
+  async plan(must) {
+    const { names, team } = this
+    const day = (days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
+    const at = (days) => ({ team_id: team.id, type: 'practice', starts_at: `${day(days)}T18:00:00Z`, ends_at: `${day(days)}T19:30:00Z` })
+    const place = await must('POST', '/locations', { name: names.note, address: names.note, latitude: 38.7, longitude: -9.1, notes: names.note })
+    const more = { location_id: place.id, opponent: names.team, uniform: names.note, notes: names.note, arrival_minutes: 30, capacity: 1 }
+    this.event = await must('POST', '/events', { ...at(2), ...more, type: 'game', title: names.team, duties: [{ name: names.note, slots: 2 }] })
+    this.cancelledEvent = await must('POST', '/events', { ...at(3), title: names.note })
+    await must('POST', `/events/${this.cancelledEvent.id}/cancel`, { reason: names.note })
+    await must('POST', '/events', { ...at(4), recurrence: 'FREQ=DAILY;COUNT=30', title: 'Training' })
+    this.feed = await must('POST', '/calendar_feeds', { team_id: team.id })
   }
 
   /** Creates dues of the player: one partly paid, one overpaid, one unpaid. */

@@ -30,6 +30,7 @@ usage: cargo xtask COMMAND
                    with ARGS, only the test runner runs, with these arguments
   test --only AREA run only the tests of one module, such as dues or webhooks
   web [FILES]      run the web checks, or only these files of tests/web
+  screenshots      take the pictures of the README, in docs/images
   ci               check formatting, lints, tests and generated files; must pass before a merge
   gen [--check]    write openapi.json; with --check, only check that it is up to date
   i18n [--check]   extract all texts into locale/touchline.pot and add new ones to locale/*.po; with --check, only
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
     let result = match (command.as_str(), args) {
         ("test", args) => suite::run(args),
         ("web", files) => suite::web(files),
+        ("screenshots", []) => suite::web(&["screenshots.mjs".to_owned()]),
         ("ci", []) => ci::run(),
         ("gen", []) => openapi::write(),
         ("gen", [flag]) if flag == "--check" => openapi::check(),

@@ -17,8 +17,8 @@ use lettre::message::Mailbox;
 
 use kinds::Setting;
 pub use kinds::{
-    BaseUrl, DatabaseUrl, LogFilter, Quotas, Schedule, Secret, SmtpUrl, Timeout, read_net,
-    smtp_builder,
+    BaseUrl, DatabaseUrl, FileLocation, LogFilter, Quotas, Schedule, Secret, SmtpUrl, Timeout,
+    read_net, smtp_builder,
 };
 
 /// The declaration of a setting.
@@ -89,6 +89,17 @@ settings! {
     data: PathBuf = "./touchline-data";
     /// `sqlite:PATH` or `postgres://USER:PASSWORD@HOST/DATABASE`. Empty: `touchline.db` in the data directory.
     database: Option<DatabaseUrl> = "" secret;
+    /// Where uploaded files are stored: `local` (the directory `files` in the data directory) or
+    /// `s3://BUCKET/PREFIX`.
+    files: FileLocation = "local";
+    /// The URL of the S3 service, such as `https://s3.example.org`. Empty: that of Amazon.
+    files_endpoint: Option<BaseUrl> = "";
+    /// The region of the S3 bucket.
+    files_region: String = "us-east-1";
+    /// The ID of the access key for the S3 bucket.
+    files_access_key: Option<Secret> = "" secret;
+    /// The secret access key for the S3 bucket.
+    files_secret_key: Option<Secret> = "" secret;
     /// The public URL of the service, such as `https://club.example.org`.
     base_url: Option<BaseUrl> = "";
     /// Requests per minute and account, by tier.
@@ -257,7 +268,16 @@ impl Config {
     pub fn load(source: &Source) -> Result<Self, Vec<String>> {
         let config = Self::build(source)?;
         let mail = if config.smtp_url.is_some() { config.email_sender().map(drop) } else { Ok(()) };
-        mail.map_err(|fault| vec![fault]).map(|()| config)
+        let faults: Vec<_> = mail.err().into_iter().chain(config.files_fault()).collect();
+        if faults.is_empty() { Ok(config) } else { Err(faults) }
+    }
+
+    /// What is missing to store files in an S3 bucket.
+    fn files_fault(&self) -> Option<String> {
+        let is_s3 = self.files != FileLocation::Local;
+        let has_keys = self.files_access_key.is_some() && self.files_secret_key.is_some();
+        let fault = "files: set files_access_key and files_secret_key to use an S3 bucket";
+        (is_s3 && !has_keys).then(|| fault.to_owned())
     }
 
     /// The sender of emails. Emails contain links, so `base_url` must be set.
@@ -361,6 +381,19 @@ mod tests {
         assert!(sender(&[]).unwrap_err()[0].contains("base_url"));
         let unfit = [("base_url", "https://club.example.org"), ("mail_from", "ana\r\nBcc: x@y.z")];
         assert!(sender(&unfit).unwrap_err()[0].contains("--mail-from"));
+    }
+
+    #[test]
+    fn a_bucket_for_files_needs_a_key() {
+        let load = |flags: &[(&str, &str)]| Config::load(&source(flags, &[]));
+        let bucket = ("files", "s3://club-files/touchline/prod");
+        assert!(load(&[bucket]).unwrap_err()[0].contains("files_secret_key"));
+        let keys = [("files_access_key", "AKIA1"), ("files_secret_key", "hush")];
+        let config = load(&[bucket, keys[0], keys[1]]).unwrap();
+        assert!(!format!("{config:?}{:?}", config.display_values()).contains("hush"));
+        for wrong in ["", "s3://", "s3:///x", "s3://Bucket", "s3://club/../x", "/srv/files"] {
+            assert!(load(&[("files", wrong), keys[0], keys[1]]).is_err(), "{wrong}");
+        }
     }
 
     #[test]

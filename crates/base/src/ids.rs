@@ -44,6 +44,8 @@ ids! {
     AuthorizationId = AuthorizationKind "oar";
     /// The access that a user granted to an app.
     GrantId = GrantKind "grt";
+    /// An uploaded file.
+    FileId = FileKind "file";
     /// A team.
     TeamId = TeamKind "team";
     /// A person, stored once however many teams they are on.

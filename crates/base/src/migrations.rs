@@ -28,4 +28,12 @@ pub const MIGRATIONS: &[Migration] = migrations![
     "0013_message_authors",
     "0014_languages",
     "0015_message_templates",
+    "0016_attendance",
+    "0017_away_dates",
+    "0018_event_reminders",
+    "0019_people_merge",
+    "0020_message_events",
+    "0021_files",
+    "0022_email_preferences",
+    "0023_home",
 ];

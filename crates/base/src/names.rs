@@ -112,6 +112,7 @@ pub fn kind_label(id: &str) -> Option<&'static str> {
         "evt" => mark!("Event"),
         "ser" => mark!("Series"),
         "rsv" => mark!("Answer"),
+        "awy" => mark!("Away date"),
         "loc" => mark!("Location"),
         "cal" => mark!("Calendar"),
         "msg" => mark!("Message"),

@@ -31,10 +31,10 @@ pub struct Page<P> {
     pub last: Option<P>,
 }
 
-impl<P: Copy> Page<P> {
+impl<P: Clone> Page<P> {
     /// The sort key after which this page starts. The first page starts at the smallest or greatest possible key.
     pub fn after(&self, min: P, max: P) -> P {
-        self.last.unwrap_or(match self.order {
+        self.last.clone().unwrap_or(match self.order {
             Order::Asc => min,
             Order::Desc => max,
         })

@@ -2,13 +2,12 @@
 //! the number of waiting callers is bounded.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kit::Rng;
 use kit::password::{self, PasswordFault};
-use tokio::sync::Semaphore;
 
-use crate::error::{Code, Error, Fault, Result};
+use crate::blocking_pool::BlockingPool;
+use crate::error::{Error, Fault, Result};
 
 /// The maximum number of passwords that are being hashed or waiting. Further callers get [`Code::Overloaded`].
 const MAX_WAITING: usize = 256;
@@ -16,8 +15,7 @@ const MAX_WAITING: usize = 256;
 /// Hashes and verifies passwords with limited concurrency.
 #[derive(Debug)]
 pub struct PasswordHasher {
-    permits: Arc<Semaphore>,
-    waiting: AtomicUsize,
+    pool: BlockingPool,
     rng: Arc<Rng>,
 }
 
@@ -35,8 +33,8 @@ impl PasswordHasher {
     /// down everything else.
     pub fn new(rng: Arc<Rng>) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-        let permits = Arc::new(Semaphore::new((cores / 2).clamp(2, 4)));
-        Self { permits, waiting: AtomicUsize::new(0), rng }
+        let detail = "Too many people are signing in right now. Try again in a few seconds.";
+        Self { pool: BlockingPool::new((cores / 2).clamp(2, 4), MAX_WAITING, detail), rng }
     }
 
     /// Verifies a password against a stored hash. Takes the same time if there is no hash, so a caller cannot find
@@ -47,14 +45,15 @@ impl PasswordHasher {
             return Ok(Verification::Wrong);
         }
         let (password, rng) = (password.to_owned(), self.rng.clone());
-        self.run_blocking(move || match hash {
-            hash if !password::verify(&password, hash.as_deref()) => Verification::Wrong,
-            Some(hash) if password::is_outdated(&hash) => {
-                Verification::CorrectButOutdated(password::hash(&password, &rng))
-            }
-            _ => Verification::Correct,
-        })
-        .await
+        self.pool
+            .run(move || match hash {
+                hash if !password::verify(&password, hash.as_deref()) => Verification::Wrong,
+                Some(hash) if password::is_outdated(&hash) => {
+                    Verification::CorrectButOutdated(password::hash(&password, &rng))
+                }
+                _ => Verification::Correct,
+            })
+            .await
     }
 
     /// Checks the strength of a new password and hashes it. `personal` are texts that make a weak password, such as the
@@ -62,47 +61,11 @@ impl PasswordHasher {
     pub async fn hash(&self, new: &str, personal: &[&str]) -> Result<String> {
         let (new, rng) = (new.to_owned(), self.rng.clone());
         let personal: Vec<String> = personal.iter().flat_map(|text| split_words(text)).collect();
-        let hash = self.run_blocking(move || {
+        let hash = self.pool.run(move || {
             let personal: Vec<_> = personal.iter().map(String::as_str).collect();
             password::check(&new, &personal).map(|()| password::hash(&new, &rng))
         });
         hash.await?.map_err(|fault| Error::invalid(vec![password_fault(fault)]))
-    }
-
-    async fn run_blocking<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T> {
-        let _guard = WaitingGuard::begin(&self.waiting)?;
-        let closed = |_| Error::internal("the semaphore for password hashing is closed");
-        let permit = self.permits.clone().acquire_owned().await.map_err(closed)?;
-        let task = tokio::task::spawn_blocking(move || {
-            let result = work();
-            // Held until the work is done, even if the caller has disconnected.
-            drop(permit);
-            result
-        });
-        task.await.map_err(|_| Error::internal("hashing a password failed"))
-    }
-}
-
-/// Counts a caller as waiting until it is dropped.
-struct WaitingGuard<'a>(&'a AtomicUsize);
-
-impl<'a> WaitingGuard<'a> {
-    fn begin(waiting: &'a AtomicUsize) -> Result<Self> {
-        let guard = Self(waiting);
-        if waiting.fetch_add(1, Ordering::Relaxed) < MAX_WAITING {
-            return Ok(guard);
-        }
-        let detail = "Too many people are signing in right now. Try again in a few seconds.";
-        Err(Error::new(Code::Overloaded, detail).retry_after(5))
-    }
-}
-
-impl Drop for WaitingGuard<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

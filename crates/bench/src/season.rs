@@ -267,6 +267,7 @@ fn create_member(tx: &Tx<'_>, team_id: TeamId, number: usize) -> Result<MemberId
         address: None,
         emergency_contact: None,
         medical_note: None,
+        photo_file_id: None,
         email_opt_in: true,
         user_id: None,
         known_minor: false,

@@ -9,10 +9,15 @@ pub extern crate i18n;
 pub use touchline_web::*;
 
 pub mod me;
+pub mod files;
 pub mod teams;
 pub mod roster;
 pub mod events;
+pub mod attendance;
+pub mod away_dates;
 pub mod mail;
 pub mod mailer;
-pub mod messages;
 pub mod message_templates;
+pub mod messages;
+pub mod event_emails;
+pub mod event_reminders;

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use fixed_decimal::Decimal;
 use icu_calendar::{Date, Gregorian};
-use icu_datetime::fieldsets::{self, T, YMD, YMDE};
+use icu_datetime::fieldsets::{self, E, MDE, T, YM, YMD, YMDE};
 use icu_datetime::options::TimePrecision;
 use icu_datetime::{FixedCalendarDateTimeFormatter, NoCalendarFormatter};
 use icu_decimal::DecimalFormatter;
@@ -24,6 +24,10 @@ struct Formatters {
     number: DecimalFormatter,
     day: DateFormatter<YMD>,
     weekday: DateFormatter<YMDE>,
+    weekday_alone: DateFormatter<E>,
+    near_day: DateFormatter<MDE>,
+    long_day: DateFormatter<MDE>,
+    month: DateFormatter<YM>,
     minute: DateFormatter<fieldsets::YMDT>,
     appointment: DateFormatter<fieldsets::YMDET>,
     time: NoCalendarFormatter<T>,
@@ -44,6 +48,10 @@ fn load(locale: Locale) -> Result<Formatters, Box<dyn std::error::Error>> {
         number: DecimalFormatter::try_new((&formats).into(), DecimalFormatterOptions::default())?,
         day: DateFormatter::try_new((&formats).into(), YMD::medium())?,
         weekday: DateFormatter::try_new((&formats).into(), YMDE::medium())?,
+        weekday_alone: DateFormatter::try_new((&formats).into(), E::short())?,
+        near_day: DateFormatter::try_new((&formats).into(), MDE::medium())?,
+        long_day: DateFormatter::try_new((&formats).into(), MDE::long())?,
+        month: DateFormatter::try_new((&formats).into(), YM::long())?,
         minute: DateFormatter::try_new((&formats).into(), YMD::medium().with_time(precision))?,
         appointment: DateFormatter::try_new(
             (&formats).into(),
@@ -61,6 +69,10 @@ fn load(locale: Locale) -> Result<Formatters, Box<dyn std::error::Error>> {
 fn text(locale: Locale, formatted: impl ToString) -> String {
     // CLDR puts a narrow no-break space before `PM`, and shortens September to `Sept`, unlike all other English months.
     let adapted = formatted.to_string().replace('\u{202f}', " ").replace("Sept ", "Sep ");
+    let adapted = match adapted.strip_suffix("Sept") {
+        Some(before) => format!("{before}Sep"),
+        None => adapted,
+    };
     if locale.tag() == PSEUDO { format!("⟦{adapted}⟧") } else { adapted }
 }
 
@@ -111,6 +123,26 @@ pub fn day(locale: Locale, day: Day) -> String {
 /// A date with its day of the week: `Sat, 14 Nov 2026`.
 pub fn day_with_weekday(locale: Locale, day: Day) -> String {
     text(locale, formatters(locale).weekday.format(&date(day)))
+}
+
+/// The short name of a day of the week: `Sat`.
+pub fn weekday(locale: Locale, day: Day) -> String {
+    text(locale, formatters(locale).weekday_alone.format(&date(day)))
+}
+
+/// A date of this season, without its year: `Sat, 14 Nov`.
+pub fn near_day(locale: Locale, day: Day) -> String {
+    text(locale, formatters(locale).near_day.format(&date(day)))
+}
+
+/// A date of this season in words, without its year: `Saturday 14 November`.
+pub fn long_day(locale: Locale, day: Day) -> String {
+    text(locale, formatters(locale).long_day.format(&date(day)))
+}
+
+/// A month: `November 2026`.
+pub fn month(locale: Locale, day: Day) -> String {
+    text(locale, formatters(locale).month.format(&date(day)))
 }
 
 /// A time of day: `18:05`.
@@ -171,6 +203,11 @@ mod tests {
         assert_eq!(day_with_weekday(locale("en-US"), local.day()), "Sat, Nov 14, 2026");
         assert_eq!(day(locale("en"), "2026-09-05".parse().unwrap()), "5 Sep 2026");
         assert_eq!(time(locale("en-US"), local), "1:05 PM");
+        assert_eq!(weekday(locale("es"), local.day()), "sáb");
+        assert_eq!(near_day(locale("en"), local.day()), "Sat, 14 Nov");
+        assert_eq!(near_day(locale("en"), "2026-09-05".parse().unwrap()), "Sat, 5 Sep");
+        assert_eq!(long_day(locale("en"), local.day()), "Saturday 14 November");
+        assert_eq!(month(locale("es"), local.day()), "noviembre de 2026");
     }
 
     #[test]

@@ -23,4 +23,4 @@ pub use clock::Clock;
 pub use id::{Id, IdGenerator, Kind};
 pub use money::{AmountFault, Currency, Money};
 pub use rng::Rng;
-pub use time::{Day, LocalMoment, LocalTime, Timestamp, Weekday, Zone};
+pub use time::{Day, LocalMoment, LocalTime, TimeOfDay, Timestamp, Weekday, Zone};

@@ -66,8 +66,7 @@ fn read_field(source: &Ident, field: &mut Field) -> Result<TokenStream> {
     let reader = Reader::take(&mut options, shape.value())?;
     options.finish()?;
 
-    let call = reader.call(source, &name);
-    let ty = shape.value();
+    let (call, ty) = (reader.call(source, &name), shape.value());
     let is_required = matches!(shape, Shape::Plain(_)) && default.is_none();
     let mut limits = reader.limits(is_required || is_non_null);
     limits.extend(renamed.map(|name| quote!(rename = #name)));
@@ -91,7 +90,10 @@ fn read_field(source: &Ident, field: &mut Field) -> Result<TokenStream> {
         Shape::Option(_) if is_non_null => {
             quote!({ let read = #call; #source.non_null(#name, read) })
         }
-        Shape::Option(_) => quote!(#call.apply(None)),
+        Shape::Option(_) => {
+            let omitted = default.and_then(|default| default.value).unwrap_or_else(|| quote!(None));
+            quote!(#call.apply(#omitted))
+        }
         Shape::Plain(_) => match default {
             None => {
                 let missing = placeholder

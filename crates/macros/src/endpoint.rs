@@ -59,6 +59,8 @@ struct Signature {
     /// The parameters of the path and the query, as utoipa describes them.
     params: Vec<TokenStream>,
     body: Option<Type>,
+    /// The media type of the body, if it is not JSON.
+    media_type: Option<TokenStream>,
 }
 
 pub(crate) fn expand(endpoint: Endpoint, mut function: ItemFn) -> Result<TokenStream> {
@@ -71,7 +73,9 @@ pub(crate) fn expand(endpoint: Endpoint, mut function: ItemFn) -> Result<TokenSt
         None => signature.params.iter().map(|param| quote!(#param,)).collect(),
     };
     let example = options.value("example").map(|example| quote!(, example = #example));
-    let body = signature.body.map(|body| quote!(request_body(content = #body #example),));
+    let media_type = signature.media_type;
+    let body =
+        signature.body.map(|body| quote!(request_body(content = #body #example #media_type),));
     let scope = signature.permission.map(|permission| {
         quote!(extensions(("x-scope" = json!(crate::web::routes::scope::<#permission>()))),)
     });
@@ -102,6 +106,11 @@ fn read_signature(path: &LitStr, function: &mut ItemFn) -> Result<Signature> {
                 first.push(argument);
             }
             "StreamAuth" => first.push(argument),
+            "Multipart" => {
+                signature.body = generic(ty, "Multipart");
+                signature.media_type = Some(quote!(, content_type = "multipart/form-data"));
+                last.push(argument);
+            }
             "Body" | "OptionalBody" => {
                 let content = generic(ty, "OptionalBody").or_else(|| generic(ty, "Body"));
                 let content = content.ok_or_else(|| Error::new_spanned(ty, "missing type"))?;

@@ -30,7 +30,8 @@ use syn::{ItemFn, ItemStruct, LitStr, parse_macro_input, parse_quote};
 ///   Literal limits become part of the schema. Flags, times, dates, ids, enums and so on need no method.
 ///   `object` and `objects(max)` read other inputs.
 /// - `with(function)`: reads the field with `function(fields, name)`, which returns a `Change`.
-/// - `default` or `default = value`: the value of a field that is omitted or null.
+/// - `default` or `default = value`: the value of a field that is omitted or null. For an `Option`, `default = Some(value)`
+///   is the value of a field that is omitted; null is `None`.
 /// - `non_null`: an optional field that must not be null.
 /// - `flatten`: the fields of another body.
 /// - `name = "…"`: the name of the field in JSON.

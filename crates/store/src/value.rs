@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use kit::{Currency, Day, Id, LocalTime, Timestamp, Zone};
+use kit::{Currency, Day, Id, LocalTime, TimeOfDay, Timestamp, Zone};
 
 use crate::{Error, Result};
 
@@ -270,6 +270,7 @@ macro_rules! text_column {
 }
 text_column!(Day, |day| Cow::Owned(day.to_string()));
 text_column!(LocalTime, |local| Cow::Owned(local.to_string()));
+text_column!(TimeOfDay, |time| Cow::Owned(time.to_string()));
 text_column!(Currency, |currency| Cow::Borrowed(currency.code()));
 text_column!(Zone, |zone| Cow::Borrowed(zone.name()));
 

@@ -68,6 +68,22 @@ impl Browser {
         self.send(path, &fields, &headers).await
     }
 
+    /// Submits a form with files the way our own page would, with the CSRF token.
+    pub async fn upload(
+        &mut self,
+        path: &str,
+        fields: &[(&str, &str)],
+        files: &[(&str, &str, &[u8])],
+    ) -> TestResponse {
+        let csrf = self.csrf.clone().unwrap_or_default();
+        let fields: Vec<_> = fields.iter().copied().chain([("csrf", csrf.as_str())]).collect();
+        let origin = format!("http://{}", self.client.address);
+        let client = self.client().with_header("Sec-Fetch-Site", "same-origin");
+        let client = client.with_header("Origin", &origin);
+        let answer = client.upload_page(path, &fields, files).await;
+        self.save_tokens(answer)
+    }
+
     /// A client with the headers of a form submission, and the body of a form with these fields.
     pub fn form(&self, fields: &[(&str, &str)]) -> (Client, String) {
         let csrf = self.csrf.clone().unwrap_or_default();

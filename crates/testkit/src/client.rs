@@ -102,6 +102,31 @@ impl Client {
         answer.expect("the service answers")
     }
 
+    /// Sends fields and files as `multipart/form-data`. Each file has the name of its field, its own name and its content.
+    pub async fn upload(
+        &self,
+        path: &str,
+        fields: &[(&str, &str)],
+        files: &[(&str, &str, &[u8])],
+    ) -> TestResponse {
+        self.upload_page(&format!("{API}{path}"), fields, files).await
+    }
+
+    /// Like [`Self::upload`], without adding a prefix to the path.
+    pub async fn upload_page(
+        &self,
+        path: &str,
+        fields: &[(&str, &str)],
+        files: &[(&str, &str, &[u8])],
+    ) -> TestResponse {
+        let body = multipart_body(fields, files);
+        let client = self
+            .with_header("Content-Type", &format!("multipart/form-data; boundary={BOUNDARY}"))
+            .with_header("Content-Length", &body.len().to_string());
+        let request = [client.bytes("POST", path, None), body].concat();
+        self.exchange("POST", &request).await.expect("the service answers")
+    }
+
     /// The bytes of a request. The API's prefix is added like in [`Self::send`].
     pub fn request(&self, method: &str, path: &str, body: Option<&str>) -> Vec<u8> {
         let outside = NON_API_PREFIXES.iter().any(|start| path.starts_with(start));
@@ -141,6 +166,29 @@ impl Client {
         let _ = tokio::time::timeout(Duration::from_secs(40), read).await;
         String::from_utf8_lossy(&answer).into_owned()
     }
+}
+
+const BOUNDARY: &str = "boundary7d2f";
+
+fn multipart_body(fields: &[(&str, &str)], files: &[(&str, &str, &[u8])]) -> Vec<u8> {
+    let mut body = Vec::new();
+    for (name, value) in fields {
+        let part = format!(
+            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n"
+        );
+        body.extend(part.into_bytes());
+    }
+    for (field, name, content) in files {
+        let part = format!(
+            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{field}\"; filename=\"{name}\"\r\n\
+             Content-Type: application/octet-stream\r\n\r\n"
+        );
+        body.extend(part.into_bytes());
+        body.extend_from_slice(content);
+        body.extend(b"\r\n");
+    }
+    body.extend(format!("--{BOUNDARY}--\r\n").into_bytes());
+    body
 }
 
 /// Reads one response. `None` if the connection ends before it is complete.

@@ -61,7 +61,8 @@ impl Node {
         let db = database.open(clock.clone());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let config = Config { listen: address, ..config };
+        let data = database.folder.path().to_owned();
+        let config = Config { listen: address, data, ..config };
         let app = App::new(config, db, clock, Arc::new(Rng::system())).await.unwrap();
         let (stop, stopped) = watch::channel(false);
         let router = touchline::service(app.clone());

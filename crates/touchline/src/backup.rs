@@ -4,7 +4,11 @@
 //! their hashes. An archive can be restored into an empty SQLite or PostgreSQL database, whichever it came
 //! from, so it is also the way to migrate from one to the other. The hashes prove that an archive is complete;
 //! an optional signature proves who made it.
+//!
+//! If uploaded files are stored in the data directory, the archive contains them, too. A bucket is backed up by its
+//! provider.
 
+mod files;
 pub mod signature;
 
 use std::collections::BTreeMap;
@@ -23,9 +27,12 @@ use sha2::{Digest, Sha256};
 use store::{Db, Table, Value};
 
 use crate::accounts::account;
+use crate::file_store::FileStore;
+use crate::files::inventory;
 use crate::migrations::MIGRATIONS;
 use crate::prelude::*;
 use crate::signals;
+use files::FileList;
 use signature::{Origin, PublicKey, Signature, SigningKey};
 
 /// The manifest of a backup.
@@ -36,6 +43,9 @@ pub struct Manifest {
     created_at: String,
     migrations: Vec<String>,
     tables: Vec<TableFile>,
+    /// The uploaded files. `None` if they are not stored in the data directory.
+    #[serde(default)]
+    files: Option<FileList>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -50,15 +60,31 @@ impl Manifest {
     pub fn rows(&self) -> u64 {
         self.tables.iter().map(|table| table.rows).sum()
     }
+
+    /// The number of uploaded files in the backup.
+    pub fn files(&self) -> usize {
+        self.files.as_ref().map_or(0, |files| files.entries.len())
+    }
+
+    /// The keys of files that were missing or damaged when the backup was created.
+    pub fn missing_files(&self) -> &[String] {
+        self.files.as_ref().map_or(&[], |files| &files.missing)
+    }
 }
 
 /// Why a backup could not be created, verified or restored.
 pub type Fault = String;
 
-const FORMAT: u32 = 1;
+/// The format that is written. Archives of earlier formats can be read.
+const FORMAT: u32 = 2;
 const MANIFEST: &str = "manifest.json";
 const SIGNATURE: &str = "manifest.sig.json";
 const NOT_EMPTY: &str = "the database is not empty; restore into an empty database";
+
+/// The cause of an error, if it has one.
+fn describe(error: &Error) -> Fault {
+    error.cause.as_ref().map_or_else(|| error.detail.english(), ToString::to_string)
+}
 
 /// Adds a path to an error.
 fn with_path<E: std::fmt::Display>(path: &Path) -> impl Fn(E) -> Fault + '_ {
@@ -86,7 +112,7 @@ pub fn default_path(data: &Path, now: Timestamp) -> PathBuf {
 
 /// Creates a backup, and signs it if a key is given. The file gets its name only when it is complete.
 pub async fn create(
-    db: &Db,
+    (db, store): (&Db, &FileStore),
     to: &Path,
     now: Timestamp,
     key: Option<&SigningKey>,
@@ -100,13 +126,18 @@ pub async fn create(
     let applied = db.applied_migrations().await.map_err(|error| error.to_string())?;
     let work = tempfile::tempdir_in(folder).map_err(with_path(folder))?;
     let into = work.path().to_owned();
-    let dumped = db.snapshot(Scope::system("backup"), move |db| dump(db, &into, progress)).await;
+    let snapshot =
+        move |db: &Reader<'_>| Ok((dump(db, &into, progress)?, inventory::list_all(db)?));
+    let snapshot = db.snapshot(Scope::system("backup"), snapshot).await;
+    let (tables, rows) = snapshot.map_err(|error| describe(&error))?;
+    let files = store.folder().map(|from| files::collect(&rows, from, work.path()));
     let manifest = Manifest {
         format: FORMAT,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         created_at: now.to_string(),
         migrations: applied.into_iter().map(|step| step.name).collect(),
-        tables: dumped.map_err(|error| error.to_string())?,
+        tables,
+        files: files.transpose().map_err(with_path(folder))?,
     };
     let packed = work.path().join("backup.tar.gz");
     pack(work.path(), &manifest, key, &packed).map_err(with_path(to))?;
@@ -189,6 +220,10 @@ fn pack(
         let name = format!("tables/{}.jsonl", table.name);
         archive.append_path_with_name(folder.join(&table.name), name)?;
     }
+    for file in manifest.files.iter().flat_map(|files| &files.entries) {
+        let name = files::entry_name(&file.key);
+        archive.append_path_with_name(folder.join(&name), name)?;
+    }
     // Synced before it is renamed, so that a crash cannot leave an empty file under the final name.
     archive.into_inner()?.finish()?.sync_all()
 }
@@ -241,6 +276,8 @@ struct Entries {
     signature: Option<Vec<u8>>,
     /// The hash of each table file.
     tables: BTreeMap<String, String>,
+    /// The hash of each uploaded file, by its key.
+    files: BTreeMap<String, String>,
 }
 
 /// Unpacks an archive into a directory. Duplicate entries and unknown names are rejected.
@@ -264,6 +301,13 @@ fn unpack_entries(from: &Path, folder: &Path) -> Result<Entries, Fault> {
             }
             continue;
         }
+        if let Some(key) = files::key_of(&name) {
+            let hash = files::unpack(&mut entry, folder, key).map_err(read_error(from))?;
+            if entries.files.insert(key.to_owned(), hash).is_some() {
+                return Err(damaged());
+            }
+            continue;
+        }
         // Only table names are accepted, so an entry can never be written outside of the directory.
         let table = name.strip_prefix("tables/").and_then(|name| name.strip_suffix(".jsonl"));
         let plain = |table: &&str| table.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
@@ -282,7 +326,7 @@ fn unpack_entries(from: &Path, folder: &Path) -> Result<Entries, Fault> {
 /// Unpacks an archive and checks that it contains exactly what its manifest lists. Also checks the signature.
 fn unpack(from: &Path, key: Option<&PublicKey>) -> Result<UnpackedArchive, Fault> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let Entries { manifest, signature, tables } = unpack_entries(from, folder.path())?;
+    let Entries { manifest, signature, tables, files } = unpack_entries(from, folder.path())?;
     let missing = "the manifest is missing; the file is damaged or is not a backup";
     let text = manifest.ok_or_else(|| with_path(from)(missing))?;
     let damaged = |error: serde_json::Error| read_error(from)(error.into());
@@ -290,7 +334,7 @@ fn unpack(from: &Path, key: Option<&PublicKey>) -> Result<UnpackedArchive, Fault
     let origin = signature::verify(&text, signature.map_err(damaged)?.as_ref(), key)
         .map_err(with_path(from))?;
     let manifest: Manifest = serde_json::from_slice(&text).map_err(damaged)?;
-    if manifest.format != FORMAT {
+    if manifest.format > FORMAT {
         return Err(with_path(from)("the backup was made by a newer version of Touchline"));
     }
     for table in &manifest.tables {
@@ -303,13 +347,14 @@ fn unpack(from: &Path, key: Option<&PublicKey>) -> Result<UnpackedArchive, Fault
         let fault = "the archive is damaged: a table is not in the manifest";
         return Err(with_path(from)(fault));
     }
+    files::check_entries(manifest.files.as_ref(), &files).map_err(with_path(from))?;
     Ok(UnpackedArchive { manifest, origin, folder })
 }
 
 /// Restores a backup into an empty database, completely or not at all. With a key, only a backup that was
-/// signed with it is accepted.
+/// signed with it is accepted. The uploaded files are restored into the store, if there is one.
 pub async fn restore(
-    db: &Db,
+    (db, store): (&Db, Option<&FileStore>),
     from: &Path,
     key: Option<&PublicKey>,
     progress: Progress,
@@ -322,6 +367,9 @@ pub async fn restore(
         other => other.to_string(),
     })?;
     let path = folder.path().to_owned();
+    if let (Some(store), Some(list)) = (store, &manifest.files) {
+        files::restore(store, list, folder.path()).await?;
+    }
     let names: Vec<_> = manifest.tables.iter().map(|table| table.name.clone()).collect();
     db.write(Scope::system("restore"), move |tx| load(tx, &path, &names, progress))
         .await
@@ -386,7 +434,8 @@ pub async fn verify(
     let url = format!("sqlite:{}", folder.path().join("verify.db").display());
     let db = Db::open(store::Options { url, ..options }).map_err(|error| error.to_string())?;
     let outcome = async {
-        let restored = restore(&db, from, key, progress).await?;
+        let restored = restore((&db, None), from, key, progress).await?;
+        files::verify(&db, restored.0.files.as_ref()).await.map_err(with_path(from))?;
         verify_logs(&db).await?.map_or(Ok(restored), Err)
     }
     .await;
@@ -396,13 +445,12 @@ pub async fn verify(
 
 /// Verifies the logs of every account and returns the first fault.
 pub async fn verify_logs(db: &Db) -> Result<Option<Fault>, Fault> {
-    let message = |error: crate::error::Error| {
-        error.cause.map_or_else(|| error.detail.english(), |cause| cause.to_string())
-    };
-    let accounts = db.read(Scope::system("doctor"), account::list).await.map_err(message)?;
+    let accounts = db.read(Scope::system("doctor"), account::list).await;
+    let accounts = accounts.map_err(|error| describe(&error))?;
     for account in accounts {
         let scope = Scope::account(account.id, "system");
-        if let Some(fault) = db.snapshot(scope, signals::verify).await.map_err(message)? {
+        let fault = db.snapshot(scope, signals::verify).await.map_err(|error| describe(&error))?;
+        if let Some(fault) = fault {
             return Ok(Some(format!("{} ({}): {fault}", account.name, account.id)));
         }
     }

@@ -7,6 +7,7 @@ use store::{Db, Dialect};
 
 use crate::backup;
 use crate::config::{BaseUrl, Config};
+use crate::file_store::FileStore;
 use crate::i18n::Message;
 use crate::migrations::MIGRATIONS;
 use crate::prelude::*;
@@ -75,7 +76,8 @@ pub async fn run_checks(db: &Db, config: &Config, now: Timestamp) -> Vec<Finding
         ("logs", logs(db).await),
         ("webhooks", webhooks(db).await),
     ];
-    let of_services = [("mail", mail(config).await), ("cards", cards(config))];
+    let of_services =
+        [("files", files(config).await), ("mail", mail(config).await), ("cards", cards(config))];
     findings(of_database.into_iter().chain(environment_checks(config, now)).chain(of_services))
 }
 
@@ -94,6 +96,23 @@ fn environment_checks(config: &Config, now: Timestamp) -> [(&'static str, Outcom
         ("address", address(config)),
         ("backup", last_backup(&config.data, now)),
     ]
+}
+
+/// Whether files can be written, read and deleted.
+async fn files(config: &Config) -> Outcome {
+    let checked = match FileStore::new(config) {
+        Ok(store) => store.check().await,
+        Err(fault) => Err(fault),
+    };
+    let place = config.files.to_string();
+    match checked {
+        Ok(()) => passed(message!("Files can be stored, read and deleted ({place}).", place)),
+        Err(reason) => failed(message!(
+            "Files cannot be stored ({place}): {reason}. Check the settings that begin with `files`, and the free space.",
+            place,
+            reason
+        )),
+    }
 }
 
 /// Whether the database passes its integrity check (SQLite) or sorts text by code point (PostgreSQL).

@@ -1,12 +1,19 @@
-//! Background jobs: deleting expired data, publishing scheduled messages, collecting dues, recording usage.
+//! Background jobs: deleting expired data, publishing scheduled messages, reminding of events, collecting dues, recording
+//! usage.
 
 use std::fmt::Display;
 use std::time::Duration;
 
+use futures_util::{StreamExt, TryStreamExt};
 use tokio::sync::watch;
 
 use crate::accounts::usage;
 use crate::dues::{late_fee, reminders};
+use crate::event_reminders;
+use crate::files::file::{parse_store_key, store_key};
+use crate::files::inventory;
+use crate::files::removal::{self, RemovedFile};
+use crate::mail::summary;
 use crate::messages::posting;
 use crate::oauth::{code, grant, pending_request, token};
 use crate::prelude::*;
@@ -19,10 +26,16 @@ use crate::webhooks::notifications::retention::{self, Retention};
 
 /// How often expired data is deleted.
 const CLEANUP_INTERVAL: Duration = Duration::from_secs(60);
-/// How often scheduled messages are published and unpaid orders expire.
+/// How often scheduled messages are published, unpaid orders expire and daily summaries are sent.
 const PUBLISH_INTERVAL: Duration = Duration::from_secs(3);
 /// How often late fees and reminders for dues are processed.
 const DUES_INTERVAL: Duration = Duration::from_secs(60);
+/// How often reminders of events without an answer are sent.
+const REMINDER_INTERVAL: Duration = Duration::from_secs(60);
+/// How often bytes without a row are looked for in the file store.
+const FILE_SWEEP_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
+/// The number of keys of the file store that are compared with the database at once.
+const FILE_SWEEP_BATCH: usize = 500;
 /// How often usage counters are written to the database.
 const USAGE_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -33,19 +46,25 @@ pub async fn run(app: App, stop: watch::Receiver<bool>) {
         delete_expired_idempotency_keys(app).await;
         delete_expired_records(app).await;
         delete_old_notifications(app).await;
+        remove_unattached_files(app).await;
+        delete_removed_files(app).await;
     };
     let publish = move || async move {
         publish_scheduled_messages(app).await;
         expire_orders(app).await;
+        send_daily_summaries(app).await;
     };
     let collect_dues = move || async move {
         add_late_fees(app).await;
         send_dues_reminders(app).await;
     };
+    let remind = move || send_event_reminders(app);
     tokio::join!(
         repeat(CLEANUP_INTERVAL, stop.clone(), clean_up),
         repeat(PUBLISH_INTERVAL, stop.clone(), publish),
         repeat(DUES_INTERVAL, stop.clone(), collect_dues),
+        repeat(REMINDER_INTERVAL, stop.clone(), remind),
+        repeat(FILE_SWEEP_INTERVAL, stop.clone(), move || delete_stray_files(app)),
         // `App::finish` writes the counts of the last interval.
         repeat(USAGE_INTERVAL, stop, move || app.flush_usage())
     );
@@ -144,10 +163,89 @@ pub async fn expire_orders(app: &App) {
         .await;
 }
 
+/// Adds the daily summaries that are due to the outbox.
+pub async fn send_daily_summaries(app: &App) {
+    let key = |email: &summary::DueEmail| (email.account_id, email.id);
+    process_due(app, "create a daily summary", summary::list_due, key, summary::create).await;
+}
+
 /// Adds late fees to overdue dues.
 pub async fn add_late_fees(app: &App) {
     let key = |fee: &late_fee::PendingLateFee| (fee.account_id, fee.id);
     process_due(app, "add late fees", late_fee::list_pending, key, late_fee::add).await;
+}
+
+/// Reminds people who have not answered events, some hours before the time for answers ends.
+pub async fn send_event_reminders(app: &App) {
+    let events_url = app.url("/events");
+    let send = move |tx: &Tx<'_>, id: EventId| {
+        event_reminders::send_due(tx, id, &format!("{events_url}/{id}"))
+    };
+    let key = |due: &event_reminders::reminder::DueReminder| (due.account_id, due.id);
+    process_due(app, "send reminders of events", event_reminders::list_due, key, send).await;
+}
+
+/// Removes files that were not attached to anything in time.
+pub async fn remove_unattached_files(app: &App) {
+    let key = |file: &removal::UnattachedFile| (file.account_id, file.id);
+    let (find, remove) = (removal::list_unattached, removal::remove_unattached);
+    process_due(app, "remove unused files", find, key, remove).await;
+}
+
+/// Deletes the bytes of removed files from the file store, and then their rows. Every node may run this.
+pub async fn delete_removed_files(app: &App) {
+    let mut last = FileId::MIN;
+    while !app.is_stopping() {
+        let find = move |db: &Reader<'_>| removal::list_removed(db, last);
+        let Ok(files) = app.db.read(Scope::system("files"), find).await else { return };
+        let Some(end) = files.last() else { return };
+        last = end.id;
+        for file in files {
+            if let Err(error) = delete_removed_file(app, file).await {
+                tracing::warn!(id = %file.id, cause = ?error.cause, "could not delete a file");
+            }
+        }
+    }
+}
+
+async fn delete_removed_file(app: &App, file: RemovedFile) -> Result<()> {
+    let RemovedFile { account_id, id, purpose } = file;
+    app.files.delete(&store_key(account_id, id, false)).await?;
+    if purpose.has_thumbnail() {
+        app.files.delete(&store_key(account_id, id, true)).await?;
+    }
+    let scope = Scope::account(account_id, "system");
+    app.db.write(scope, move |tx| removal::delete(tx, id)).await
+}
+
+/// Deletes bytes without a row, which a crash or a deleted account left in the file store. Every node may run this.
+pub async fn delete_stray_files(app: &App) {
+    if let Err(error) = try_delete_stray_files(app).await {
+        tracing::warn!(cause = ?error.cause, "could not look for unused files in the file store");
+    }
+}
+
+async fn try_delete_stray_files(app: &App) -> Result<()> {
+    let until = app.clock.now().minus(removal::UNATTACHED_TTL).micros() / 1000;
+    // The row of a file that is being uploaded may not exist yet.
+    let is_old = |id: FileId| i64::try_from(id.millis()).is_ok_and(|millis| millis < until);
+    let mut keys = app.files.list()?.try_chunks(FILE_SWEEP_BATCH);
+    while let Some(batch) = keys.next().await {
+        let batch = batch.map_err(|error| error.1)?.into_iter();
+        let ours = batch.filter_map(|key| {
+            let (account, id) = parse_store_key(&key)?;
+            is_old(id).then_some((key, account, id))
+        });
+        let ours: Vec<_> = ours.collect();
+        let find = move |db: &Reader<'_>| inventory::without_row(db, ours);
+        for key in app.db.read(Scope::system("files"), find).await? {
+            app.files.delete(&key).await?;
+        }
+        if app.is_stopping() {
+            return Ok(());
+        }
+    }
+    Ok(())
 }
 
 /// Finds due items of all accounts and processes each in a transaction of its account. Every node may run this:
@@ -158,7 +256,7 @@ async fn process_due<D: Copy + Send + 'static, I: Copy + Display + Send + 'stati
     job: &'static str,
     find: fn(&Reader<'_>, Option<D>) -> Result<Vec<D>>,
     key: fn(&D) -> (AccountId, I),
-    process: fn(&Tx<'_>, I) -> Result<()>,
+    process: impl Fn(&Tx<'_>, I) -> Result<()> + Clone + Send + 'static,
 ) {
     let mut last = None;
     while !app.is_stopping() {
@@ -172,8 +270,8 @@ async fn process_due<D: Copy + Send + 'static, I: Copy + Display + Send + 'stati
             return;
         }
         for (account, id) in due.iter().map(key) {
-            let result =
-                app.db.write(Scope::account(account, "system"), move |tx| process(tx, id)).await;
+            let (scope, process) = (Scope::account(account, "system"), process.clone());
+            let result = app.db.write(scope, move |tx| process(tx, id)).await;
             if let Err(error) = result {
                 tracing::warn!(%id, cause = ?error.cause, "could not {job}");
             }

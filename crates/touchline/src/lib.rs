@@ -15,6 +15,8 @@ pub mod privacy;
 pub mod backup;
 pub mod doctor;
 pub mod admin;
+pub mod people;
+pub mod home;
 pub mod demo;
 pub mod jobs;
 pub mod cli;
@@ -24,17 +26,22 @@ use crate::personal_data::PersonalData;
 use crate::prelude::*;
 use crate::web::module::Module;
 use crate::web::prelude::*;
-use crate::web::{assets, docs, health};
+use crate::web::{assets, docs, health, offline, team_look};
 
 /// All modules. A module comes after those it uses.
 pub const MODULES: &[&Module] = &[
     &me::MODULE,
+    &files::MODULE,
     &teams::MODULE,
     &roster::MODULE,
     &events::MODULE,
+    &attendance::MODULE,
+    &away_dates::MODULE,
     &mail::MODULE,
-    &messages::MODULE,
     &message_templates::MODULE,
+    &messages::MODULE,
+    &event_emails::MODULE,
+    &event_reminders::MODULE,
     &money::MODULE,
     &shop::MODULE,
     &dues::MODULE,
@@ -44,6 +51,8 @@ pub const MODULES: &[&Module] = &[
     &joining::MODULE,
     &oauth::MODULE,
     &admin::MODULE,
+    &people::MODULE,
+    &home::MODULE,
     &webhooks::MODULE,
     &demo::MODULE,
 ];
@@ -83,7 +92,9 @@ pub fn service(app: App) -> Router {
         .merge(routes)
         .merge(health::router())
         .merge(docs::router(document))
-        .merge(assets::router());
+        .merge(assets::router())
+        .merge(offline::router())
+        .merge(team_look::router());
     let with_pages = |router: Router<App>, module: &&Module| router.merge((module.pages)());
     MODULES
         .iter()

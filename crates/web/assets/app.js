@@ -91,6 +91,24 @@ document.addEventListener('submit', (event) => {
   setTimeout(() => { delete form.dataset.sent }, 5000)
 })
 
+// Nothing is sent without a network: the page stays as it is, with what was entered. Signing out also works offline,
+// because it deletes what is kept in this browser.
+document.addEventListener('submit', (event) => {
+  const notice = document.getElementById('unsent')
+  if (navigator.onLine || !notice || new URL(event.target.action).pathname === '/sign-out') return
+  event.preventDefault()
+  event.stopImmediatePropagation()
+  notice.hidden = false
+}, { capture: true })
+
+addEventListener('online', () => {
+  const notice = document.getElementById('unsent')
+  if (notice) notice.hidden = true
+})
+
+// Keeps Home and Schedule readable without a network.
+addEventListener('load', () => navigator.serviceWorker?.register('/service-worker.js').catch(() => {}))
+
 // A part of a page that keeps itself up to date does so while somebody looks: not in a tab in the background, and not
 // on a screen that was left alone, so that it does not keep a session alive for nobody.
 const PATIENCE = 15 * 60 * 1000
@@ -109,6 +127,14 @@ document.addEventListener('htmx:before:swap', (event) => {
   const { ctx } = event.detail
   if (!event.target.matches?.('[data-live]')) return
   if (ctx.response.status !== 200 || !ctx.text.includes('id="live"')) event.preventDefault()
+})
+
+// An answer that leads to another page, such as the page to sign in, opens that page.
+document.addEventListener('htmx:before:swap', (event) => {
+  const { raw } = event.detail.ctx.response
+  if (!event.target.matches?.('.ans') || !raw.redirected) return
+  event.preventDefault()
+  location.assign(raw.url)
 })
 
 document.addEventListener('htmx:after:swap', () => dress(document))

@@ -66,6 +66,7 @@ plain_setting! {
     SocketAddr, "an IP address with a port, such as 127.0.0.1:8080";
     NonZeroUsize, "a whole number above zero";
     NonZeroU32, "a whole number above zero";
+    String, "a text";
     Mailbox, "an email address such as Harbour FC <office@club.example.org>";
 }
 
@@ -162,6 +163,52 @@ impl Setting for DatabaseUrl {
     }
     fn show(&self) -> String {
         self.0.show()
+    }
+}
+
+/// Where uploaded files are stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileLocation {
+    /// In the data directory.
+    Local,
+    /// In an S3 bucket, below a prefix that may be empty.
+    Bucket { name: String, prefix: String },
+}
+
+impl fmt::Display for FileLocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Local => f.write_str("local"),
+            Self::Bucket { name, prefix } if prefix.is_empty() => write!(f, "s3://{name}"),
+            Self::Bucket { name, prefix } => write!(f, "s3://{name}/{prefix}"),
+        }
+    }
+}
+
+impl Setting for FileLocation {
+    fn read(text: &str) -> Result<Self, String> {
+        if text == "local" {
+            return Ok(Self::Local);
+        }
+        let is_plain = |part: &str, more: &[u8]| {
+            let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || more.contains(&b);
+            part.bytes().all(allowed)
+        };
+        let rest = text.strip_prefix("s3://").map(|rest| rest.trim_end_matches('/'));
+        let (name, prefix) =
+            rest.map_or(("", ""), |rest| rest.split_once('/').unwrap_or((rest, "")));
+        let mut parts = prefix.split('/').filter(|_| !prefix.is_empty());
+        let is_folder = |part: &str| {
+            let part = part.to_ascii_lowercase();
+            !part.trim_matches('.').is_empty() && is_plain(&part, b"-_.")
+        };
+        if name.len() < 3 || !is_plain(name, b"-.") || !parts.all(is_folder) {
+            return Err(format!("{text:?} is neither local nor s3://BUCKET/PREFIX"));
+        }
+        Ok(Self::Bucket { name: name.to_owned(), prefix: prefix.to_owned() })
+    }
+    fn show(&self) -> String {
+        self.to_string()
     }
 }
 

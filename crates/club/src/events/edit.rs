@@ -1,17 +1,25 @@
 //! Updating, cancelling, postponing and deleting events: a single one, the following ones of its series, or all.
 
-use kit::string_enum;
+use std::time::Duration;
+
+use kit::{LocalTime, string_enum};
 use macros::input;
 
-use super::conflicts;
+use super::conflicts::{self, Warning};
 use super::duty::NewDuty;
 use super::event::{self, Event, EventView, HomeAway, Kind, Status};
 use super::event_time::{self, EventTime, NOT_A_TIME};
+use super::history;
 use super::rescheduling::{Rescheduling, Times};
 use super::rsvp;
 use super::schedule;
+use crate::hook::Hook;
 use crate::prelude::*;
 use crate::teams::team;
+
+/// Runs before events are deleted. Fails if they have data that would be lost.
+pub static BEFORE_DELETE: Hook<fn(&Reader<'_>, Vec<EventId>) -> Result<()>> =
+    Hook::new("edit::BEFORE_DELETE");
 
 string_enum! {
     /// Which events of a series a change applies to.
@@ -94,6 +102,15 @@ impl EventChange {
     }
 }
 
+/// Called with events before and after they were changed or cancelled, to notify people.
+pub static ON_CHANGED: Hook<fn(&Tx<'_>, &[(Option<&EventView>, &EventView)]) -> Result<()>> =
+    Hook::new("edit::ON_CHANGED");
+/// How many people [`ON_CHANGED`] notifies if events of a team are changed now.
+pub static COUNT_NOTIFIED: Hook<fn(&Reader<'_>, TeamId) -> Result<usize>> =
+    Hook::new("edit::COUNT_NOTIFIED");
+/// People are notified only of events that start within this time.
+pub const NOTICE_PERIOD: Duration = Duration::from_secs(14 * 86_400);
+
 /// An event that the caller can access, in the expected version, of an active team.
 fn find_editable(
     tx: &Tx<'_>,
@@ -117,35 +134,69 @@ pub fn change(
     let before = find_editable(tx, access, id, expected)?;
     Error::invalid_state("A cancelled event cannot be changed.")
         .fail_if(before.status == Status::Cancelled)?;
-    let plan = Rescheduling::read(tx, access, &before, &change)?;
+    let planned = plan(tx, access, &before, &change)?;
+    for (target, occurrence, edited) in planned.unchanged {
+        event::set_occurrence(tx, &target, occurrence, edited)?;
+    }
+    let warnings = overlaps(tx, access, &planned.changed)?;
+    save(tx, "event.updated", planned.changed)?;
+    let event = event::view(tx, event::find(tx, access, id)?)?;
+    Ok(EventView { warnings, ..event })
+}
+
+/// The events that [`change`] would change, as they would be afterwards, and warnings about other events that those with
+/// a new time or place overlap with.
+pub fn preview(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    id: EventId,
+    change: &EventChange,
+) -> Result<(Vec<Event>, Vec<Warning>)> {
+    let before = find_editable(tx, access, id, &IfMatch::Absent)?;
+    let planned = plan(tx, access, &before, change)?;
+    let warnings = overlaps(tx, access, &planned.changed)?;
+    Ok((planned.changed.into_iter().map(|(_, after)| after).collect(), warnings))
+}
+
+/// What a change does to the events that it applies to.
+struct Planned {
+    /// Each changed event before and after the change.
+    changed: Vec<(Event, Event)>,
+    /// The others, with their position in the series and whether they are exceptions to it.
+    unchanged: Vec<(Event, Option<LocalTime>, bool)>,
+}
+
+fn plan(tx: &Tx<'_>, access: &TeamAccess, before: &Event, change: &EventChange) -> Result<Planned> {
+    let plan = Rescheduling::read(tx, access, before, change)?;
     let becomes_exception = change.apply_to == ApplyTo::This && before.series_id.is_some();
     let overwrites = change.apply_to != ApplyTo::This && change.override_exceptions;
-    let mut changed = Vec::new();
-    for target in targets(tx, &before, change.apply_to)? {
+    let mut planned = Planned { changed: Vec::new(), unchanged: Vec::new() };
+    for target in targets(tx, before, change.apply_to)? {
         let times = plan.times(&target)?;
         let (occurrence, edited) = (times.occurrence, target.edited && !overwrites);
-        let is_exception = edited && target.id != id;
+        let is_exception = edited && target.id != before.id;
         let after = if target.status == Status::Cancelled || is_exception {
             target.clone()
         } else {
-            apply_change(tx, &target, times, &before, &change)?
+            apply_change(tx, &target, times, before, change)?
         };
         if after == target {
-            event::set_occurrence(tx, &target, occurrence, edited)?;
+            planned.unchanged.push((target, occurrence, edited));
         } else {
             let edited = edited || becomes_exception;
-            changed.push((target, Event { occurrence, edited, ..after }));
+            planned.changed.push((target, Event { occurrence, edited, ..after }));
         }
     }
+    Ok(planned)
+}
+
+/// Warnings about events that the changed ones with a new time or place overlap with.
+fn overlaps(tx: &Tx<'_>, access: &TeamAccess, changed: &[(Event, Event)]) -> Result<Vec<Warning>> {
     let is_moved = |(before, after): &&(Event, Event)| {
         before.span() != after.span() || before.location_id != after.location_id
     };
-    let moved = changed.iter().filter(is_moved).map(|(_, after)| after.clone());
-    let moved: Vec<_> = moved.collect();
-    let warnings = conflicts::find_overlaps(tx, access, &moved)?;
-    save(tx, "event.updated", changed)?;
-    let event = event::view(tx, event::find(tx, access, id)?)?;
-    Ok(EventView { warnings, ..event })
+    let moved: Vec<_> = changed.iter().filter(is_moved).map(|(_, after)| after.clone()).collect();
+    conflicts::find_overlaps(tx, access, &moved)
 }
 
 /// The fault if `apply_to` selects other events although the event has no series.
@@ -244,9 +295,12 @@ fn save(tx: &Tx<'_>, notification: &'static str, changed: Vec<(Event, Event)>) -
     let pairs: Vec<_> =
         before.iter().zip(&after).map(|(before, after)| (Some(before), after)).collect();
     tx.publish_all(notification, &pairs)?;
+    ON_CHANGED.get()?(tx, &pairs)?;
     for (before, after) in before.iter().zip(&after) {
         if before.event.capacity != after.event.capacity {
-            rsvp::promote_waitlisted(tx, after.event.clone())?;
+            // Reactions to the notification may have changed the counts.
+            let event = event::find(tx, &TeamAccess::AllTeams, after.event.id)?;
+            rsvp::promote_waitlisted(tx, event)?;
         }
         if before.event.ends_at <= tx.now() && after.event.ends_at > tx.now() {
             rsvp::sync_with_roster(tx, &after.event)?;
@@ -329,7 +383,8 @@ pub fn delete(
     targets.retain(|event| event.status != Status::Cancelled);
     let ids: Vec<_> = targets.iter().map(|event| event.id).collect();
     Error::invalid_state("The event has RSVPs. Cancel it instead of deleting it.")
-        .fail_if(rsvp::has_answers(tx, ids.clone())?)?;
+        .fail_if(history::has_answers(tx, ids.clone())?)?;
+    BEFORE_DELETE.get()?(tx, ids.clone())?;
     let deleted = event::views(tx, targets)?;
     tx.execute("delete from event where account_id = :account and id in (:ids)", bind! { ids })?;
     let notifications: Vec<_> = deleted.iter().map(|event| (None, event)).collect();

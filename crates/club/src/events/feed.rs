@@ -200,6 +200,16 @@ pub fn revoke(tx: &Tx<'_>, access: &TeamAccess, id: FeedId, expected: &IfMatch) 
     Ok(after)
 }
 
+/// The feeds that the caller created and has not revoked, in order of creation.
+pub fn own(db: &Reader<'_>) -> Result<Vec<Feed>> {
+    let text = sql!(
+        Feed::SELECT,
+        " where account_id = :account and created_by = :creator and revoked_at is null
+          order by id limit 100"
+    );
+    Ok(db.all(text, bind! { creator: db.actor() })?)
+}
+
 /// All feeds of a person.
 pub fn of_person(db: &Reader<'_>, person: PersonId) -> Result<Vec<Feed>> {
     let text =

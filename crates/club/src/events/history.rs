@@ -1,7 +1,7 @@
 //! The history of RSVPs, and members who have not answered.
 
 use super::event::Event;
-use super::rsvp::Answer;
+use super::rsvp::{self, Answer};
 use crate::paging::page_sql;
 use crate::prelude::*;
 
@@ -15,11 +15,11 @@ row! {
         pub member_id: MemberId,
         /// Number of the entry among the member's answers to this event, starting at 1.
         pub position: i64,
-        /// The answer; `null` if it was withdrawn because the member left the team.
+        /// The answer; `null` if it was withdrawn because the member left the team or is no longer away.
         pub answer: Option<Answer>,
         /// Note that came with the answer.
         pub note: Option<String>,
-        /// ID of the person, user or key that answered.
+        /// ID of the person, user or key that answered; `away_date` if the member is away on that day.
         pub answered_by: String,
         /// When the answer was given.
         pub answered_at: Timestamp,
@@ -85,3 +85,12 @@ const SELECT_UNANSWERED: &str = "select m.id, m.person_id, m.role, p.first_name,
     where m.account_id = :account and m.team_id = :team and m.status in ('active', 'injured')
       and not exists (select 1 from rsvp r
           where r.account_id = :account and r.event_id = :event and r.member_id = m.id)";
+
+/// Whether anybody has ever answered one of these events. Answers that away dates have set do not count.
+pub fn has_answers(db: &Reader<'_>, events: Vec<EventId>) -> Result<bool> {
+    db.exists(
+        "select 1 from rsvp_change
+         where account_id = :account and event_id in (:events) and answered_by <> :away limit 1",
+        bind! { events, away: rsvp::BY_AWAY_DATE },
+    )
+}

@@ -1,16 +1,23 @@
 //! The schedule: events, locations, RSVPs, volunteer duties and calendar feeds.
 
+pub mod answers;
 pub mod api;
 mod demo;
 pub mod calendar;
 pub mod conflicts;
 pub mod duty;
+pub mod contacts;
 pub mod edit;
 pub mod event;
+pub mod event_messages;
 pub mod feed;
 pub mod personal_data;
+mod person_merge;
 pub mod history;
 pub mod location;
+pub mod pages;
+pub mod reminders;
+pub mod responses;
 mod rescheduling;
 mod roster_changes;
 pub mod rsvp;
@@ -21,7 +28,7 @@ pub mod event_time;
 pub mod export;
 pub mod rsvp_export;
 
-use crate::personal_data::PersonalData;
+use crate::personal_data::{PersonMerge, PersonalData};
 use crate::rights::ScopeName;
 use crate::signals::Reaction;
 use crate::web::module::Module;
@@ -42,7 +49,7 @@ crate::permissions! {
 /// This module.
 pub const MODULE: Module = Module {
     api: api::routes,
-    pages: api::calendars::router,
+    pages: pages::router,
     permissions: PERMISSIONS,
     reactions: &[Reaction {
         kinds: &["roster.member_added", "roster.member_updated", "roster.member_removed"],
@@ -55,6 +62,10 @@ pub const MODULE: Module = Module {
         scope: Some(ScopeName::EventsRead),
         export: personal_data::export_person,
         erase: |tx, person| personal_data::erase_person(tx, person).map(|()| Vec::new()),
+    }),
+    merge_person: Some(PersonMerge {
+        references: person_merge::REFERENCES,
+        run: person_merge::run,
     }),
     demo: Some(demo::create),
     notification_kinds: crate::notification_kinds! {
@@ -70,7 +81,7 @@ pub const MODULE: Module = Module {
             "location.archived": "A location was archived.";
         }
         Some(ScopeName::EventsRead), "RsvpSnapshot" {
-            "rsvp.answered": "A member's RSVP to an event changed: they answered, moved up from the waiting list, or left the team.";
+            "rsvp.answered": "A member's RSVP to an event changed: they answered, moved up from the waiting list, left the team, or are away.";
         }
         Some(ScopeName::EventsRead), "CalendarFeed" {
             "calendar_feed.created": "A calendar feed was created.";

@@ -10,6 +10,10 @@ use crate::paging::page_sql;
 use crate::prelude::*;
 use crate::teams::team;
 
+/// The `answered_by` of answers that were set because the member is away. Such an answer is withdrawn when they are no
+/// longer away.
+pub const BY_AWAY_DATE: &str = "away_date";
+
 string_enum! {
     /// What a member can answer.
     pub enum Choice as RsvpChoice {
@@ -49,7 +53,8 @@ record! {
         pub note: Option<String>,
         #[serde(skip)]
         pub place: Option<i64>,
-        /// ID of the person in `on_behalf_of`, or of the user or key that answered.
+        /// ID of the person in `on_behalf_of`, or of the user or key that answered; `away_date` if the member is away on that
+        /// day.
         #[schema(examples("per_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
         pub answered_by: String,
         /// When the answer was given.
@@ -121,12 +126,26 @@ pub fn redact_notes(
     Ok(answers)
 }
 
-fn find_optional(db: &Reader<'_>, event: EventId, member: MemberId) -> Result<Option<Rsvp>> {
+/// The RSVP of a member, if they have answered.
+pub fn find_optional(db: &Reader<'_>, event: EventId, member: MemberId) -> Result<Option<Rsvp>> {
     let text = sql!(
         Rsvp::SELECT,
         " where account_id = :account and event_id = :event and member_id = :member"
     );
     Ok(db.optional(text, bind! { event, member })?)
+}
+
+/// The RSVPs of these members to an event.
+pub(super) fn find_of_members(
+    db: &Reader<'_>,
+    event: EventId,
+    members: Vec<MemberId>,
+) -> Result<Vec<Rsvp>> {
+    let text = sql!(
+        Rsvp::SELECT,
+        " where account_id = :account and event_id = :event and member_id in (:members)"
+    );
+    Ok(db.all(text, bind! { event, members })?)
 }
 
 /// A page of an event's RSVPs, in roster order.
@@ -158,7 +177,7 @@ pub fn answer(
     let person = find_invited_person(tx, &event, member)?;
     access.check_person(event.team_id, person)?;
     team::find_active(tx, event.team_id)?;
-    check_accepts_answers(tx, &event)?;
+    check_accepts_answers(&event, tx.now())?;
     let answered_by = resolve_answered_by(tx, &event, person, new.on_behalf_of)?;
     if *expected != IfMatch::Absent {
         let before = find_optional(tx, event.id, member)?;
@@ -178,8 +197,11 @@ pub fn record_answer(
     let before = find_optional(tx, event.id, member)?;
     let previous_answer = before.as_ref().map(|before| before.answer);
     let answer = resolve_answer(&event, previous_answer, new.answer);
+    // Somebody who gives the answer that an away date has set makes it their own.
+    let takes_over = |before: &Rsvp| before.answered_by == BY_AWAY_DATE && by != BY_AWAY_DATE;
     if let Some(before) = &before
         && (before.answer, &before.note) == (answer, &new.note)
+        && !takes_over(before)
     {
         return Ok(before.clone());
     }
@@ -241,17 +263,42 @@ fn find_invited_person(tx: &Tx<'_>, event: &Event, member: MemberId) -> Result<P
     Err(Error::invalid_state(detail))
 }
 
-fn check_accepts_answers(tx: &Tx<'_>, event: &Event) -> Result<()> {
-    let detail = if !event.rsvp_enabled {
-        "RSVPs are turned off for this event."
+/// Why an event accepts no RSVPs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closed {
+    /// Members are not asked for an RSVP.
+    TurnedOff,
+    /// The event is cancelled, postponed or completed.
+    NotScheduled(Status),
+    DeadlinePassed,
+    Over,
+}
+
+/// Why an event accepts no RSVPs at present. `None` if it accepts them.
+pub fn closed(event: &Event, now: Timestamp) -> Option<Closed> {
+    if !event.rsvp_enabled {
+        Some(Closed::TurnedOff)
     } else if event.status != Status::Scheduled {
-        "The event is cancelled, postponed or completed, so it does not accept RSVPs."
-    } else if event.rsvp_deadline.is_some_and(|deadline| tx.now() > deadline) {
-        "The RSVP deadline has passed."
-    } else if tx.now() > event.ends_at {
-        "The event is over."
+        Some(Closed::NotScheduled(event.status))
+    } else if event.rsvp_deadline.is_some_and(|deadline| now > deadline) {
+        Some(Closed::DeadlinePassed)
+    } else if now > event.ends_at {
+        Some(Closed::Over)
     } else {
-        return Ok(());
+        None
+    }
+}
+
+/// Fails if an event takes no answers at this time.
+pub fn check_accepts_answers(event: &Event, now: Timestamp) -> Result<()> {
+    let Some(closed) = closed(event, now) else { return Ok(()) };
+    let detail = match closed {
+        Closed::TurnedOff => "RSVPs are turned off for this event.",
+        Closed::NotScheduled(_) => {
+            "The event is cancelled, postponed or completed, so it does not accept RSVPs."
+        }
+        Closed::DeadlinePassed => "The RSVP deadline has passed.",
+        Closed::Over => "The event is over.",
     };
     Err(Error::invalid_state(detail))
 }
@@ -364,6 +411,12 @@ fn update_counts(
     Ok(event)
 }
 
+/// Updates the event's counts after an answer was removed. If a place became free, the next member gets it.
+pub(super) fn remove_from_counts(tx: &Tx<'_>, event: Event, removed: Answer) -> Result<()> {
+    let event = update_counts(tx, event, Some(removed), None)?;
+    promote_waitlisted(tx, event).map(drop)
+}
+
 /// Promotes members from the waiting list to free places, in order.
 pub fn promote_waitlisted(tx: &Tx<'_>, mut event: Event) -> Result<Event> {
     while event.waitlisted_count > 0 && event.capacity.is_none_or(|max| event.yes_count < max) {
@@ -401,24 +454,29 @@ pub fn withdraw(tx: &Tx<'_>, member: MemberId) -> Result<()> {
     )?;
     for event in upcoming {
         let Some(rsvp) = find_optional(tx, event.id, member)? else { continue };
-        tx.execute_deferred(
-            "delete from rsvp
-             where account_id = :account and event_id = :event_id and member_id = :member_id",
-            &rsvp.bind(),
-        )?;
-        let withdrawn = Rsvp { note: None, version: rsvp.version + 1, ..rsvp.clone() };
-        add_history_entry(tx, &withdrawn, None, tx.actor())?;
-        let event = update_counts(tx, event, Some(rsvp.answer), None)?;
-        let previous = RsvpSnapshot::new(&rsvp, event.team_id);
-        let snapshot = RsvpSnapshot {
-            answer: None,
-            updated_at: tx.now(),
-            ..RsvpSnapshot::new(&withdrawn, event.team_id)
-        };
-        tx.publish_change("rsvp.answered", &previous, &snapshot)?;
-        promote_waitlisted(tx, event)?;
+        withdraw_answer(tx, event, &rsvp, tx.actor())?;
     }
     Ok(())
+}
+
+/// Withdraws an answer. `event` must be the current state of the event.
+pub fn withdraw_answer(tx: &Tx<'_>, event: Event, rsvp: &Rsvp, by: &str) -> Result<()> {
+    tx.execute_deferred(
+        "delete from rsvp
+         where account_id = :account and event_id = :event_id and member_id = :member_id",
+        &rsvp.bind(),
+    )?;
+    let withdrawn = Rsvp { note: None, version: rsvp.version + 1, ..rsvp.clone() };
+    add_history_entry(tx, &withdrawn, None, by)?;
+    let event = update_counts(tx, event, Some(rsvp.answer), None)?;
+    let previous = RsvpSnapshot::new(rsvp, event.team_id);
+    let snapshot = RsvpSnapshot {
+        answer: None,
+        updated_at: tx.now(),
+        ..RsvpSnapshot::new(&withdrawn, event.team_id)
+    };
+    tx.publish_change("rsvp.answered", &previous, &snapshot)?;
+    promote_waitlisted(tx, event).map(drop)
 }
 
 /// Applies roster changes to an event that was over and has been moved to the future: answers and duties of people who
@@ -434,12 +492,4 @@ pub fn sync_with_roster(tx: &Tx<'_>, event: &Event) -> Result<()> {
     former_members.into_iter().try_for_each(|member| withdraw(tx, member))?;
     volunteers::release_former_members(tx, event.team_id)?;
     event::update_roster_count(tx, event.team_id)
-}
-
-/// Whether any of these events has ever had an answer.
-pub fn has_answers(db: &Reader<'_>, events: Vec<EventId>) -> Result<bool> {
-    db.exists(
-        "select 1 from rsvp_change where account_id = :account and event_id in (:events) limit 1",
-        bind! { events },
-    )
 }

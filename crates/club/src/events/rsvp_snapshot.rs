@@ -13,9 +13,10 @@ pub struct RsvpSnapshot {
     /// The team of the event.
     pub team_id: TeamId,
     pub member_id: MemberId,
-    /// The answer; `null` if it was withdrawn because the member left the team.
+    /// The answer; `null` if it was withdrawn because the member left the team or is no longer away.
     pub answer: Option<Answer>,
-    /// ID of the person in `on_behalf_of`, or of the user or key that answered.
+    /// ID of the person in `on_behalf_of`, or of the user or key that answered; `away_date` if the member is away on that
+    /// day.
     #[schema(examples("per_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
     pub answered_by: String,
     /// When the answer was given.

@@ -4,7 +4,7 @@ use kit::LocalTime;
 use kit::recurrence::Rule;
 use macros::input;
 
-use super::conflicts;
+use super::conflicts::{self, Warning};
 use super::duty::{Duties, NewDuty};
 use super::event::{self, Event, EventView, HomeAway, Kind, Status};
 use super::event_time::{self, EventTime, NOT_A_TIME, Span};
@@ -86,6 +86,29 @@ impl NewEvent {
 
 /// Creates an event or all events of a series. Returns the first one.
 pub fn create(tx: &Tx<'_>, access: &TeamAccess, new: NewEvent) -> Result<EventView> {
+    let (events, warnings) = preview(tx, access, new)?;
+    match &events[..] {
+        [single] => drop(event::map_unique_violation(tx.execute(Event::INSERT, &single.bind()))?),
+        all => {
+            let rows: Vec<_> = all.iter().map(Event::bind).collect();
+            tx.execute_deferred_all(Event::INSERT, &rows)?;
+        }
+    }
+    let created = event::views(tx, events)?;
+    let notifications: Vec<_> = created.iter().map(|event| (None, event)).collect();
+    tx.publish_all("event.created", &notifications)?;
+    let first = created.first().ok_or_else(|| Error::internal("a series without events"))?;
+    // People who are away on that day have answered meanwhile.
+    let first = event::view(tx, event::find(tx, access, first.event.id)?)?;
+    Ok(EventView { warnings, ..first })
+}
+
+/// The events that [`create`] would create, and warnings about other events that they overlap with.
+pub fn preview(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    new: NewEvent,
+) -> Result<(Vec<Event>, Vec<Warning>)> {
     let mut violations = Violations::default();
     let team = team::find_referenced(tx, access, new.team_id, &mut violations)?;
     // Without a team, the other fields are still checked, to report all violations.
@@ -102,21 +125,8 @@ pub fn create(tx: &Tx<'_>, access: &TeamAccess, new: NewEvent) -> Result<EventVi
         None => vec![first],
         Some(starts) => build_series(tx, &plan, &first, starts)?,
     };
-    match &events[..] {
-        [single] => drop(event::map_unique_violation(tx.execute(Event::INSERT, &single.bind()))?),
-        all => {
-            let rows: Vec<_> = all.iter().map(Event::bind).collect();
-            tx.execute_deferred_all(Event::INSERT, &rows)?;
-        }
-    }
     let warnings = conflicts::find_overlaps(tx, access, &events)?;
-    let created = event::views(tx, events)?;
-    let notifications: Vec<_> = created.iter().map(|event| (None, event)).collect();
-    tx.publish_all("event.created", &notifications)?;
-    let first = created.into_iter().next();
-    first
-        .map(|first| EventView { warnings, ..first })
-        .ok_or_else(|| Error::internal("a series without events"))
+    Ok((events, warnings))
 }
 
 /// The validated times of a new event or series.

@@ -85,7 +85,8 @@ fn belongs_to_team(tx: &Tx<'_>, event: &Event, person: PersonId) -> Result<bool>
     )
 }
 
-fn update(tx: &Tx<'_>, before: Event, duties: Duties) -> Result<EventView> {
+/// Saves changed duties and publishes the change.
+pub(super) fn update(tx: &Tx<'_>, before: Event, duties: Duties) -> Result<EventView> {
     if duties == before.duties {
         return event::view(tx, before);
     }

@@ -10,10 +10,12 @@ use std::time::Duration;
 use kit::string_enum;
 use macros::query;
 
+use super::summary;
 use crate::accounts::user;
 use crate::i18n::{Locale, Message};
 use crate::paging::page_sql;
 use crate::prelude::*;
+use crate::roster::notification_settings::{Delivery, EmailKind, Frequency, RecipientSettings};
 use crate::roster::person::{self, Person};
 use crate::roster::preferences;
 
@@ -58,6 +60,10 @@ record! {
         #[schema(examples("msg_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
         #[serde(rename = "related_id")]
         pub about: String,
+        /// What the email is about. The recipient's settings determine when emails of this kind are sent.
+        pub kind: EmailKind,
+        /// Team that the email is about; `null` if it is about no team.
+        pub team_id: Option<TeamId>,
         /// Name of the recipient.
         #[schema(examples("Ana Sousa"))]
         pub to_name: String,
@@ -79,11 +85,18 @@ record! {
         /// mail server rejected it, or all attempts failed), `cancelled` (no longer needed, or the recipient has opted
         /// out), or `unsent` (no mail server was configured when it was due).
         pub status: Status,
+        /// Whether the email waits for the daily summary of its recipient, and is not sent on its own.
+        #[serde(skip)]
+        pub in_summary: bool,
+        /// Email with the daily summary that contains this one; `null` if the email is sent on its own, or waits for the
+        /// next summary.
+        pub summary_id: Option<EmailId>,
         /// Number of attempts so far.
         pub attempts: i64,
-        /// When the next attempt is due. Only meaningful while the email is pending.
+        /// When the next attempt or the daily summary is due. Only meaningful while the email is pending.
         pub next_attempt_at: Timestamp,
-        /// End of the lease of the node that sends the email.
+        /// End of the lease of the node that sends the email, or of the time after which an email in a summary that was
+        /// never sent is put into another one.
         #[serde(skip)]
         pub held_until: Option<Timestamp>,
         /// Error of the last failed attempt; `null` if none has failed.
@@ -113,6 +126,11 @@ impl Email {
 pub struct NewEmail {
     /// The person who receives the email. `None` for admins of the club, who cannot opt out of emails.
     pub person_id: Option<PersonId>,
+    pub kind: EmailKind,
+    /// The team that the email is about, by which daily summaries are grouped.
+    pub team_id: Option<TeamId>,
+    /// Whether the email is sent at once, also in quiet hours and to people who get daily summaries.
+    pub is_urgent: bool,
     /// Id of the object that the email is about. Emails can be cancelled by it.
     pub about: String,
     pub to_name: String,
@@ -126,9 +144,17 @@ pub struct NewEmail {
 
 impl NewEmail {
     /// An email to a person about an object, still without text. `None` if the person has no address.
-    pub fn to_person(person: &Person, about: impl Display, locale: Locale) -> Option<Self> {
+    pub fn to_person(
+        person: &Person,
+        about: impl Display,
+        kind: EmailKind,
+        locale: Locale,
+    ) -> Option<Self> {
         Some(Self {
             person_id: Some(person.id),
+            kind,
+            team_id: None,
+            is_urgent: false,
             about: about.to_string(),
             to_name: person::display_name(person),
             to_address: person.email.clone()?,
@@ -137,6 +163,32 @@ impl NewEmail {
             html_body: None,
             locale,
         })
+    }
+}
+
+impl NewEmail {
+    /// The email as it is stored, due now.
+    pub(super) fn into_record(self, tx: &Tx<'_>) -> Email {
+        let new = self;
+        copy_fields! {
+            Email {
+                id: tx.new_id(),
+                account_id: tx.account(),
+                language: Some(new.locale.tag().to_owned()),
+                status: Status::Pending,
+                in_summary: false,
+                summary_id: None,
+                attempts: 0,
+                next_attempt_at: tx.now(),
+                held_until: None,
+                last_error: None,
+                sent_at: None,
+                created_at: tx.now(),
+                updated_at: tx.now(),
+                version: 1,
+                ..new { person_id, about, kind, team_id, to_name, to_address, subject, body_text, html_body }
+            }
+        }
     }
 }
 
@@ -153,27 +205,37 @@ pub struct EmailFilter {
     pub person_id: Option<PersonId>,
 }
 
-/// Adds an email to the outbox. It is sent after the transaction commits.
-pub fn enqueue(tx: &Tx<'_>, new: NewEmail) -> Result<EmailId> {
-    let email = copy_fields! {
-        Email {
-            id: tx.new_id(),
-            account_id: tx.account(),
-            language: Some(new.locale.tag().to_owned()),
-            status: Status::Pending,
-            attempts: 0,
-            next_attempt_at: tx.now(),
-            held_until: None,
-            last_error: None,
-            sent_at: None,
-            created_at: tx.now(),
-            updated_at: tx.now(),
-            version: 1,
-            ..new { person_id, about, to_name, to_address, subject, body_text, html_body }
-        }
+/// Adds an email to the outbox. It is sent after the transaction commits, when the settings of the recipient allow it.
+/// `None` if the recipient never gets emails of this kind.
+pub fn enqueue(tx: &Tx<'_>, new: NewEmail) -> Result<Option<EmailId>> {
+    let settings = RecipientSettings::load(tx, new.person_id)?;
+    insert(tx, &settings, new)
+}
+
+/// Adds emails to the outbox, as [`enqueue`] does. Returns their number.
+pub fn enqueue_all(tx: &Tx<'_>, all: Vec<NewEmail>) -> Result<i64> {
+    let settings = RecipientSettings::load(tx, all.iter().filter_map(|new| new.person_id))?;
+    let mut count = 0;
+    for new in all {
+        count += i64::from(insert(tx, &settings, new)?.is_some());
+    }
+    Ok(count)
+}
+
+fn insert(tx: &Tx<'_>, settings: &RecipientSettings, new: NewEmail) -> Result<Option<EmailId>> {
+    let delivery = match new.person_id {
+        Some(person) => settings.delivery(person, new.kind, new.is_urgent),
+        None => Delivery::AtOnce,
     };
+    let (next_attempt_at, in_summary) = match delivery {
+        Delivery::AtOnce => (tx.now(), false),
+        Delivery::HoldUntil(at) => (at, false),
+        Delivery::Summary(at) => (at, true),
+        Delivery::Never => return Ok(None),
+    };
+    let email = Email { next_attempt_at, in_summary, ..new.into_record(tx) };
     tx.execute_deferred(Email::INSERT, &email.bind())?;
-    Ok(email.id)
+    Ok(Some(email.id))
 }
 
 /// Adds an email to each owner and admin of the club to the outbox, in the language of each.
@@ -190,6 +252,9 @@ pub fn enqueue_to_admins(
         let (subject, body_text) = locale.run(|| (subject.to_string(), text.to_string()));
         let new = NewEmail {
             person_id: None,
+            kind: EmailKind::Security,
+            team_id: None,
+            is_urgent: false,
             about: about.to_owned(),
             to_name: user.name,
             to_address: user.email,
@@ -259,6 +324,7 @@ pub fn list_to_person(db: &Reader<'_>, person_id: PersonId) -> Result<Vec<Email>
 /// Erases the content of all emails to a person and cancels pending ones. The fact that an email was sent, and when,
 /// is kept.
 pub fn erase_person(tx: &Tx<'_>, person_id: PersonId) -> Result<u64> {
+    summary::release_of_person(tx, person_id)?;
     Ok(tx.execute(
         "update mail set to_name = :erased, to_address = :erased, subject = :erased,
              body_text = :erased, html_body = null, last_error = null,
@@ -280,11 +346,27 @@ pub fn erase_about(tx: &Tx<'_>, about: &str) -> Result<u64> {
     )?)
 }
 
+/// Moves the emails to a person, and those about them, to another record of the same person.
+pub fn move_to_person(tx: &Tx<'_>, from: PersonId, into: PersonId) -> Result<()> {
+    let (from_text, into_text) = (from.to_string(), into.to_string());
+    tx.execute(
+        "update mail set person_id = :into, updated_at = :now, version = version + 1
+         where account_id = :account and person_id = :from",
+        bind! { from, into },
+    )?;
+    tx.execute(
+        "update mail set about = :into_text, updated_at = :now, version = version + 1
+         where account_id = :account and about = :from_text",
+        bind! { from_text, into_text },
+    )?;
+    Ok(())
+}
+
 /// Due emails of all accounts that no node holds a lease on, oldest due date first.
 pub fn list_due(db: &Reader<'_>, limit: i64) -> Result<Vec<(AccountId, EmailId)>> {
     Ok(db.all(
         "select account_id, id from mail
-         where status = 'pending' and next_attempt_at <= :now
+         where status = 'pending' and next_attempt_at <= :now and not in_summary
            and (held_until is null or held_until <= :now)
          order by next_attempt_at
          limit :limit /* any account */",
@@ -301,13 +383,28 @@ pub fn lease(tx: &Tx<'_>, id: EmailId) -> Result<Option<Email>> {
         update(tx, Email { status: Status::Failed, last_error, ..email })?;
         return Ok(None);
     }
-    let wanted = email.person_id.map_or(Ok(true), |id| preferences::email_opt_in(tx, id))?;
-    if !wanted {
+    if !is_wanted(tx, &email)? {
         update(tx, Email { status: Status::Cancelled, ..email })?;
         return Ok(None);
     }
     let held_until = Some(tx.now().plus(LEASE_DURATION));
     update(tx, Email { attempts: email.attempts + 1, held_until, ..email }).map(Some)
+}
+
+/// Whether the recipient still wants an email, which may have waited for some time.
+fn is_wanted(tx: &Tx<'_>, email: &Email) -> Result<bool> {
+    match (email.kind, email.person_id) {
+        (EmailKind::Security, _) | (_, None) => Ok(true),
+        (EmailKind::Summary, _) => summary::has_content(tx, email.id),
+        (kind, Some(person)) => wants(tx, person, kind),
+    }
+}
+
+/// Whether a person accepts emails of this kind.
+pub(super) fn wants(db: &Reader<'_>, person: PersonId, kind: EmailKind) -> Result<bool> {
+    let settings = RecipientSettings::load(db, [person])?;
+    Ok(preferences::email_opt_in(db, person)?
+        && settings.frequency(person, kind) != Frequency::Never)
 }
 
 /// Records that the mail server accepted an email, even if it was cancelled in the meantime.
@@ -355,7 +452,7 @@ fn find_due(tx: &Tx<'_>, id: EmailId) -> Result<Option<Email>> {
     let email = find(tx, id)?;
     let is_leased = email.held_until.is_some_and(|until| until > tx.now());
     let is_due = email.status == Status::Pending && email.next_attempt_at <= tx.now();
-    Ok((is_due && !is_leased).then_some(email))
+    Ok((is_due && !is_leased && !email.in_summary).then_some(email))
 }
 
 /// The current state of a leased email, unless it was cancelled or another node has taken a lease since.
@@ -380,5 +477,8 @@ fn update(tx: &Tx<'_>, email: Email) -> Result<Email> {
          where account_id = :account and id = :id",
         &email.bind(),
     )?;
+    if email.kind == EmailKind::Summary && email.status != Status::Pending {
+        summary::settle(tx, &email)?;
+    }
     Ok(email)
 }

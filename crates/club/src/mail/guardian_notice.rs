@@ -7,6 +7,7 @@ use crate::accounts::account;
 use crate::i18n::Message;
 use crate::prelude::*;
 use crate::roster::guardian;
+use crate::roster::notification_settings::EmailKind;
 use crate::roster::person::{self, Person};
 use crate::roster::preferences::RecipientLocales;
 use crate::roster::safeguarding::{self, ProtectionChange};
@@ -31,8 +32,9 @@ pub fn send(
     // The email contains names that a coach chose. Minors get none, so that a coach cannot write to a child this way.
     let minors = safeguarding::minors(tx, &people.keys().copied().collect())?;
     let adults = people.values().filter(|recipient| !minors.contains(&recipient.id));
+    let mut emails = Vec::new();
     for recipient in adults.filter(|recipient| recipient.erased_at.is_none()) {
-        let new = NewEmail::to_person(recipient, minor, locales.of(recipient));
+        let new = NewEmail::to_person(recipient, minor, EmailKind::Security, locales.of(recipient));
         let Some(new) = new else { continue };
         let write = || {
             let why = t!(
@@ -45,15 +47,16 @@ pub fn send(
         };
         let (subject, body_text) = new.locale.run(write);
         let subject = format!("[{club}] {subject}");
-        email::enqueue(tx, NewEmail { subject, body_text, ..new })?;
+        emails.push(NewEmail { subject, body_text, ..new });
     }
-    Ok(())
+    email::enqueue_all(tx, emails).map(drop)
 }
 
 /// Informs an adult at their previous email address that the address was replaced.
 pub fn send_to_replaced_address(tx: &Tx<'_>, before: &Person) -> Result<()> {
     let locale = RecipientLocales::load(tx, [before])?.of(before);
-    let Some(new) = NewEmail::to_person(before, before.id, locale) else { return Ok(()) };
+    let new = NewEmail::to_person(before, before.id, EmailKind::Security, locale);
+    let Some(new) = new else { return Ok(()) };
     let club = account::find(tx)?.name;
     let write = || {
         let text = t!(
@@ -98,6 +101,11 @@ fn describe(change: ProtectionChange, child: &str, guardian: &str) -> Message {
         ),
         ProtectionChange::SignsIn => message!(
             "A Touchline account was linked to {child}. The person with this account can now sign in as {child}.",
+            child
+        ),
+        ProtectionChange::GuardianMerged => message!(
+            "The club had two records of {guardian}, a guardian of {child}, and merged them into one.",
+            guardian,
             child
         ),
         ProtectionChange::AgeGroup => message!(

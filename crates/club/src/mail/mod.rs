@@ -1,20 +1,25 @@
-//! Emails to people: the outbox, emails to guardians, and unsubscribing. [`crate::mailer`] sends them.
+//! Emails to people: the outbox, daily summaries, emails to guardians, and the pages to choose or stop emails. [`crate::mailer`] sends them.
 
 pub mod api;
 pub mod guardian_notice;
 pub mod email;
+pub mod summary;
 pub mod pages;
 
 use serde_json::json;
 
-use crate::personal_data::PersonalData;
+use crate::personal_data::{PersonMerge, PersonalData};
 use crate::rights::ScopeName;
-use crate::roster::safeguarding;
+use crate::roster::{notification_settings, safeguarding};
 use crate::web::module::Module;
 
 crate::permissions! {
     /// View sent emails.
     OutboxRead: Some(ScopeName::MessagesRead), Admin;
+    /// View your notification settings.
+    NotificationSettingsRead: Some(ScopeName::MessagesRead), KnownPerson;
+    /// Update your notification settings.
+    NotificationSettingsWrite: Some(ScopeName::MessagesWrite), KnownPerson;
 }
 
 /// This module.
@@ -35,8 +40,13 @@ pub const MODULE: Module = Module {
         erase: |tx, person| {
             email::erase_person(tx, person)?;
             email::erase_about(tx, &person.to_string())?;
+            notification_settings::delete_for_person(tx, person)?;
             Ok(Vec::new())
         },
+    }),
+    merge_person: Some(PersonMerge {
+        references: &["mail.person_id", "mail.about"],
+        run: |tx, records| email::move_to_person(tx, records.from, records.into),
     }),
     ..Module::EMPTY
 };

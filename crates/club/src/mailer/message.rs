@@ -1,4 +1,4 @@
-//! Builds MIME messages: headers, plain text and HTML, and an unsubscribe link in emails to people.
+//! Builds MIME messages: headers, plain text and HTML, and links to unsubscribe and to the settings in emails to people.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -6,6 +6,7 @@ use lettre::message::{Mailbox, MultiPart, SinglePart};
 use lettre::{Address, Message};
 
 use crate::mail::email::Email;
+use crate::roster::notification_settings::EmailKind;
 use crate::smtp::message::{header, sanitize_header};
 use crate::web::app::App;
 
@@ -25,34 +26,42 @@ pub(super) fn compose(app: &App, from: &Mailbox, email: &Email) -> Result<Messag
         .to(Mailbox::new(name, address))
         .subject(sanitize_header(&email.subject))
         .raw_header(header("Auto-Submitted", "auto-generated"));
-    let Some(person) = email.person_id else {
-        // Admins cannot unsubscribe.
+    let recipient = email.person_id.filter(|_| email.kind != EmailKind::Security);
+    let Some(person) = recipient else {
+        // Nobody can unsubscribe from these.
         let text = SinglePart::plain(email.body_text.clone());
         return message.singlepart(text).map_err(|error| error.to_string());
     };
     let token = app.unsubscribe_key.token(email.account_id, person, &email.to_address);
     let link = app.url(&format!("/unsubscribe/{token}"));
-    message = message.raw_header(header("List-Unsubscribe", &format!("<{link}>")));
+    // A summary can contain emails of several clubs.
+    let all = if email.kind == EmailKind::Summary { "?all" } else { "" };
+    message = message.raw_header(header("List-Unsubscribe", &format!("<{link}{all}>")));
     // RFC 8058 requires HTTPS for one-click unsubscribe.
     if link.starts_with("https://") {
         message = message.raw_header(header("List-Unsubscribe-Post", "List-Unsubscribe=One-Click"));
     }
     let locale = email.locale();
-    let stop = locale.run(|| t!("Stop these emails: {link}", link));
-    let text = format!("{}\n\n-- \n{stop}\n", email.body_text);
+    let settings = format!("{link}/settings");
+    let stop = locale.run(|| t!("Stop these emails: {link}", link = format!("{link}{all}")));
+    let choose = locale.run(|| t!("Choose which emails you get: {link}", link = settings));
+    let text = format!("{}\n\n-- \n{stop}\n{choose}\n", email.body_text);
     let message = match &email.html_body {
         Some(html) => message.multipart(MultiPart::alternative_plain_html(
             text,
-            locale.run(|| append_unsubscribe_link(html, &link)),
+            locale.run(|| append_links(html, &format!("{link}{all}"), &settings)),
         )),
         None => message.singlepart(SinglePart::plain(text)),
     };
     message.map_err(|error| error.to_string())
 }
 
-/// Adds the unsubscribe link at the end of the HTML body.
-fn append_unsubscribe_link(html: &str, link: &str) -> String {
+/// Adds the links to unsubscribe and to the settings at the end of the HTML body.
+fn append_links(html: &str, stop: &str, settings: &str) -> String {
     let (page, end) = html.split_at(html.rfind("</body>").unwrap_or(html.len()));
     let label = t!("Stop these emails");
-    format!("{page}<p><small><a href=\"{link}\">{label}</a></small></p>{end}")
+    let choose = t!("Choose which emails you get");
+    format!(
+        "{page}<p><small><a href=\"{stop}\">{label}</a> · <a href=\"{settings}\">{choose}</a></small></p>{end}"
+    )
 }

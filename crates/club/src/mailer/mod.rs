@@ -5,6 +5,7 @@
 //! outcome in another one. If the node dies in between, the lease expires and another node sends the email again.
 
 mod message;
+mod summary;
 
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use tokio::task::JoinSet;
 use crate::accounts::account;
 use crate::mail::email::{self, Email};
 use crate::prelude::*;
+use crate::roster::notification_settings::EmailKind;
 use crate::smtp::server::{SendOutcome, Server};
 use crate::web::app::App;
 use crate::web::server::stop_requested;
@@ -133,10 +135,31 @@ impl MailWorker {
                 mark!("No mail server is configured (TOUCHLINE_SMTP_URL).").to_owned(),
             );
         };
-        match message::compose(&self.app, from, email) {
+        let email = match self.with_content(email).await {
+            Ok(email) => email,
+            Err(error) => {
+                warn(&error, "could not read the emails of a summary");
+                let reason = mark!("The emails of the summary could not be read.");
+                return SendOutcome::TemporaryFailure(reason.to_owned());
+            }
+        };
+        match message::compose(&self.app, from, &email) {
             Ok(message) => server.send(message, self.timeout).await,
             Err(reason) => SendOutcome::PermanentFailure(reason),
         }
+    }
+
+    /// The email, with the text of a daily summary, which is not stored.
+    async fn with_content(&self, email: &Email) -> Result<Email> {
+        if email.kind != EmailKind::Summary {
+            return Ok(email.clone());
+        }
+        let id = email.id;
+        let read = move |db: &Reader<'_>| crate::mail::summary::items(db, id);
+        let items = self.app.db.read(Scope::system(ACTOR), read).await?;
+        let written = email.locale().run(|| summary::write(&items, |path| self.app.url(path)));
+        let (subject, body_text, html_body) = (written.subject, written.text, Some(written.html));
+        Ok(Email { subject, body_text, html_body, ..email.clone() })
     }
 
     /// Records the outcome of an attempt.

@@ -4,6 +4,7 @@
 
 pub mod api;
 mod demo;
+pub mod pages;
 pub mod template;
 
 use crate::rights::ScopeName;
@@ -24,6 +25,7 @@ crate::permissions! {
 /// This module.
 pub const MODULE: Module = Module {
     api: api::routes,
+    pages: pages::router,
     permissions: PERMISSIONS,
     demo: Some(demo::create),
     notification_kinds: crate::notification_kinds! {

@@ -7,7 +7,9 @@ use super::editing::{self, MessageChange};
 use super::listing::{self, MessageFilter, StatusFilter};
 use super::message::{self, Kind, Message, NewMessage};
 use super::posting;
+use super::preview::{self, MessagePreview};
 use super::receipt::{self, Receipt, ReceiptFilter, UnreadCounts};
+use crate::files::api::upload::MAX_ATTACHMENTS;
 use crate::messages::receipt::ReceiptSnapshot;
 use crate::messages::{MessagesRead, MessagesWrite};
 use crate::prelude::*;
@@ -26,6 +28,7 @@ pub fn routes(routes: Routes) -> Routes {
     let routes = routes.with_schema::<ReceiptSnapshot>();
     routes
         .with(routes!(list, create))
+        .with(routes!(preview))
         .with(routes!(unread))
         .with(routes!(find, change, retract))
         .with(routes!(receipts))
@@ -59,6 +62,21 @@ async fn list(caller: Caller<MessagesRead>, paging: Paging<MessageFilter>) -> Re
 async fn create(caller: Caller<MessagesWrite>, body: Body<NewMessage>) -> Result<Response> {
     let (access, sender) = (caller.team_access(), caller.sender_identity().await?);
     caller.create(body, move |tx, new| posting::create(tx, &access, &sender, new)).await
+}
+
+/// Preview a message
+///
+/// Returns how many people would receive a message, without posting it. Send the body of `POST /messages`. The request
+/// fails as `POST /messages` does, for example if the message needs a second adult. The numbers are those of the moment:
+/// the recipients of a scheduled message are determined when it is published.
+#[endpoint(post, "/messages/preview", id = "messages_preview", tag = "Messages",
+    example = json!({
+        "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "kind": "announcement", "subject": "Training moves to 6 pm",
+        "body": "Bring **water**.", "audience": { "to": "all" } }),
+    200(ObjectResponse<MessagePreview>, "The number of recipients."))]
+async fn preview(caller: Caller<MessagesWrite>, body: Body<NewMessage>) -> Result<Response> {
+    let (access, sender) = (caller.team_access(), caller.sender_identity().await?);
+    caller.read(move |db| Ok(preview::load(db, &access, &sender, body.value)?.counts())).await
 }
 
 /// Count unread messages
@@ -186,7 +204,9 @@ impl FromBody for NewMessage {
             subject,
             body,
             audience,
+            event_id: fields.id("event_id").apply(None),
             parent_id,
+            attachment_ids: fields.ids("attachment_ids", MAX_ATTACHMENTS).apply_or(vec![], vec![]),
             pinned: fields.flag("pinned").apply_or(false, false),
             publish_at: fields.timestamp("publish_at").apply(None),
             on_behalf_of: fields.id("on_behalf_of").apply(None),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::audience::Audience;
-use super::message::{self, Kind, MessageRecord, Status};
+use super::message::{self, Kind, MessageRecord, NewMessage, Status};
 use super::{people, receipt};
 use crate::prelude::*;
 use crate::roster::membership::Role;
@@ -34,23 +34,28 @@ pub fn find_parent(db: &Reader<'_>, access: &TeamAccess, id: MessageId) -> Resul
     Err(Error::invalid_state(detail))
 }
 
-/// Validates that a reply has the team and the audience of its conversation.
-pub fn validate_reply(
-    parent: &MessageRecord,
-    team: Option<TeamId>,
-    audience: Option<&Audience>,
-) -> Vec<Fault> {
+/// Validates that a reply has the team, the audience and the event of its conversation.
+pub fn validate_reply(parent: &MessageRecord, new: &NewMessage) -> Vec<Fault> {
     let fault = |pointer, detail| Fault::new(pointer, "not_in_conversation", detail);
-    let mut faults = Vec::new();
-    if team.is_some_and(|team| team != parent.team_id) {
+    let mut faults = validate_audience(parent, new.audience.as_ref());
+    if new.team_id.is_some_and(|team| team != parent.team_id) {
         let detail = "A reply must have the team of its conversation. Leave this field out.";
-        faults.push(fault("/team_id", detail));
+        faults.insert(0, fault("/team_id", detail));
     }
-    if audience.is_some_and(|audience| *audience != parent.audience) {
-        let detail = "A reply goes to all participants of its conversation. Leave this field out.";
-        faults.push(fault("/audience", detail));
+    if new.event_id.is_some_and(|event| Some(event) != parent.event_id) {
+        let detail = "A reply is about the event of its conversation. Leave this field out.";
+        faults.push(fault("/event_id", detail));
     }
     faults
+}
+
+/// Validates that a reply has the audience of its conversation.
+pub fn validate_audience(parent: &MessageRecord, audience: Option<&Audience>) -> Vec<Fault> {
+    if audience.is_none_or(|audience| *audience == parent.audience) {
+        return Vec::new();
+    }
+    let detail = "A reply goes to all participants of its conversation. Leave this field out.";
+    vec![Fault::new("/audience", "not_in_conversation", detail)]
 }
 
 /// Validates the author of a message. The author must belong to the team. To reply, they must be in the conversation.

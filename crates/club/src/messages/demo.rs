@@ -45,6 +45,15 @@ fn post_messages(tx: &Tx<'_>, DemoTeam { sample, team, roster, .. }: &DemoTeam) 
     let reply =
         new_message(team.id, first_readers(roster).next(), Kind::Message, "I can take four.");
     post(tx, NewMessage { parent_id, team_id: None, ..reply })?;
+    let next_game: Option<(EventId,)> = tx.optional(
+        "select id from event
+         where account_id = :account and team_id = :team and kind = 'game' and starts_at > :now
+         order by starts_at limit 1",
+        bind! { team: team.id },
+    )?;
+    let pitch = "We play on the pitch behind the clubhouse. Please come through the north gate.";
+    let event_id = next_game.map(|(id,)| id);
+    post(tx, NewMessage { event_id, ..new_message(team.id, coach, Kind::Message, pitch) })?;
     for reader in first_readers(roster) {
         receipt::mark_read(tx, &TeamAccess::AllTeams, (welcome, reader), &IfMatch::Absent)?;
     }
@@ -67,6 +76,8 @@ fn new_message(team: TeamId, author: Option<PersonId>, kind: Kind, body: &str) -
         subject: None,
         body: body.to_owned(),
         audience: None,
+        event_id: None,
+        attachment_ids: Vec::new(),
         parent_id: None,
         pinned: false,
         publish_at: None,

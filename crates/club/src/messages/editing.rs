@@ -67,7 +67,7 @@ pub fn change(
             faults.push(Fault::new("/subject", "required", "An announcement must have a subject."));
         }
         if before.parent_id.is_some() {
-            faults.extend(conversation::validate_reply(&before, None, Some(&after.audience)));
+            faults.extend(conversation::validate_audience(&before, Some(&after.audience)));
         } else if after.audience != before.audience {
             faults.extend(audience::validate(tx, after.team_id, &after.audience)?);
         }

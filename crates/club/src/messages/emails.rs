@@ -1,6 +1,6 @@
-//! Sends messages by email: announcements to everybody who accepts emails; messages in conversations to people who do
-//! not sign in and, if a minor is in the conversation, to all adults, so that everybody who counts as a second adult
-//! sees the message.
+//! Sends messages by email, by the settings of each recipient. By default, announcements are sent to everybody, and
+//! messages in conversations to people who do not sign in. If a minor is in the conversation, all adults get the message
+//! at once, so that everybody who counts as a second adult sees it.
 
 use std::collections::BTreeSet;
 
@@ -8,6 +8,7 @@ use super::message::{Kind, MessageRecord};
 use super::{markdown, people, receipt};
 use crate::mail::email::{self, NewEmail};
 use crate::prelude::*;
+use crate::roster::notification_settings::EmailKind;
 use crate::roster::person::Person;
 use crate::roster::preferences::RecipientLocales;
 use crate::roster::safeguarding;
@@ -21,24 +22,40 @@ pub fn send(
     recipients: &BTreeSet<PersonId>,
 ) -> Result<()> {
     let html_body = html_document(&message.body);
-    let minors = safeguarding::minors(tx, recipients)?;
-    let gets_email = |person: &Person| match (message.kind, person.user_id) {
-        (Kind::Announcement, _) => true,
-        (Kind::Message, None) => person.email_confirmed_at.is_some(),
-        (Kind::Message, Some(_)) => !minors.is_empty() && !minors.contains(&person.id),
-    };
-    let people = people::email_recipients(tx, recipients, gets_email)?;
-    let locales = RecipientLocales::load(tx, &people)?;
-    for person in people {
-        let new = NewEmail::to_person(&person, message.id, locales.of(&person));
+    let people = readers(tx, message.kind, recipients)?;
+    let locales = RecipientLocales::load(tx, people.iter().map(|(person, _)| person))?;
+    let mut emails = Vec::new();
+    for (person, kind) in people {
+        let new = NewEmail::to_person(&person, message.id, kind, locales.of(&person));
         let Some(new) = new else { continue };
         let default = || new.locale.run(|| t!("New message"));
         let subject = message.subject.as_deref().unwrap_or_else(default);
         let subject = format!("[{}] {subject}", team.name);
         let (body_text, html_body) = (message.body.clone(), Some(html_body.clone()));
-        email::enqueue(tx, NewEmail { subject, body_text, html_body, ..new })?;
+        let team_id = Some(team.id);
+        emails.push(NewEmail { team_id, subject, body_text, html_body, ..new });
     }
-    Ok(())
+    email::enqueue_all(tx, emails).map(drop)
+}
+
+/// The recipients who get a message of this kind by email, with the kind of their email.
+pub fn readers(
+    db: &Reader<'_>,
+    kind: Kind,
+    recipients: &BTreeSet<PersonId>,
+) -> Result<Vec<(Person, EmailKind)>> {
+    let minors = safeguarding::minors(db, recipients)?;
+    let email_kind = |person: &Person| {
+        let can_read = person.user_id.is_some() || person.email_confirmed_at.is_some();
+        let is_second_adult = !minors.is_empty() && !minors.contains(&person.id);
+        match kind {
+            Kind::Announcement => Some(EmailKind::Announcement),
+            Kind::Message if !can_read => None,
+            Kind::Message if is_second_adult => Some(EmailKind::Safeguarding),
+            Kind::Message => Some(EmailKind::Conversation),
+        }
+    };
+    people::email_recipients(db, recipients, email_kind)
 }
 
 /// Cancels the pending emails about a message. If a minor received the message, the emails are still sent: the minor

@@ -34,6 +34,8 @@ pub struct MessageFilter {
     pub parent_id: Option<MessageId>,
     /// Only the conversation that starts with this message.
     pub thread_id: Option<MessageId>,
+    /// Only messages about this event.
+    pub event_id: Option<EventId>,
     /// Filter by status: `posted` (default; published messages, including those retracted later), `published`,
     /// `scheduled`, `retracted` or `all`.
     #[param(or_all(StatusFilter::Posted))]
@@ -54,7 +56,8 @@ pub fn list(
     filter: &MessageFilter,
     page: &Page<(Timestamp, MessageId)>,
 ) -> Result<Vec<Message>> {
-    let MessageFilter { team_id, kind, parent_id, pinned, person_id, unread, .. } = filter;
+    let MessageFilter { team_id, kind, parent_id, event_id, pinned, person_id, unread, .. } =
+        filter;
     let (team_ids, updated_since) = (&filter.team_ids, filter.updated_since);
     access.check_filter(*team_id, team_ids)?;
     let several_teams = !team_ids.is_empty();
@@ -82,16 +85,17 @@ pub fn list(
     let (after, after_id) = page.after(least, greatest);
     let limit = page.fetch_limit();
     // The statement for the most selective filter that has an index.
-    let text = match (person_id, thread_id, team_id) {
+    let text = match (person_id, thread_id, event_id, team_id) {
         (Some(_), ..) => page_sql!(page, by("listed_at", "id"), SELECT, OF_PERSON),
-        (_, Some(_), _) => page_sql!(page, by("listed_at", "id"), SELECT, OF_THREAD),
-        (_, _, Some(_)) => page_sql!(page, by("listed_at", "id"), SELECT, OF_TEAM),
+        (_, Some(_), ..) => page_sql!(page, by("listed_at", "id"), SELECT, OF_THREAD),
+        (_, _, Some(_), _) => page_sql!(page, by("listed_at", "id"), SELECT, OF_EVENT),
+        (_, _, _, Some(_)) => page_sql!(page, by("listed_at", "id"), SELECT, OF_TEAM),
         _ => page_sql!(page, by("listed_at", "id"), SELECT),
     };
     let rows = db.all(
         text,
         bind! { narrowed, teams, open, leads, own, family, team_id, several_teams, team_ids, kind, parent_id, thread_id,
-        posted, status, pinned, updated_since, person_id, unread, after, after_id, limit },
+        event_id, posted, status, pinned, updated_since, person_id, unread, after, after_id, limit },
     )?;
     message::with_authors(db, &access, rows)
 }
@@ -109,6 +113,7 @@ const FILTER: &str = "
       and (cast(:kind as text) is null or kind = :kind)
       and (cast(:parent_id as bytea) is null or parent_id = :parent_id)
       and (cast(:thread_id as bytea) is null or thread_id = :thread_id)
+      and (cast(:event_id as bytea) is null or event_id = :event_id)
       and (cast(:status as text) is null or status = :status)
       and (not cast(:posted as boolean) or published_at is not null)
       and (cast(:pinned as boolean) is null or pinned = :pinned)
@@ -118,4 +123,5 @@ const OF_PERSON: &str = "
                  where account_id = :account and person_id = :person_id
                    and (cast(:unread as boolean) is null or (read_at is null) = :unread))";
 const OF_THREAD: &str = " and thread_id = :thread_id";
+const OF_EVENT: &str = " and event_id = :event_id";
 const OF_TEAM: &str = " and team_id = :team_id";

@@ -16,6 +16,34 @@ pub fn html(text: &str) -> String {
     page
 }
 
+/// The beginning of the text without markup, on one line, of at most `max` characters.
+pub fn plain_text(text: &str, max: usize) -> String {
+    let mut plain = String::new();
+    for event in Parser::new_ext(text, Options::empty()) {
+        match event {
+            Event::Text(piece)
+            | Event::Code(piece)
+            | Event::Html(piece)
+            | Event::InlineHtml(piece) => {
+                plain.push_str(&piece);
+            }
+            // Inline markup can end in the middle of a word.
+            Event::End(TagEnd::Emphasis | TagEnd::Strong | TagEnd::Link | TagEnd::Image) => {}
+            Event::SoftBreak | Event::HardBreak | Event::End(_) => plain.push(' '),
+            _ => {}
+        }
+        // Spaces are joined afterwards, so a little more is read.
+        if plain.len() > max * 8 {
+            break;
+        }
+    }
+    let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    match plain.char_indices().nth(max) {
+        Some((end, _)) => format!("{}…", plain[..end].trim_end()),
+        None => plain,
+    }
+}
+
 /// The sanitized event, or `None` to drop it. `links` has an entry for every open link: whether it stays a link.
 fn sanitize<'a>(event: Event<'a>, links: &mut Vec<bool>) -> Option<Event<'a>> {
     match event {
@@ -143,6 +171,18 @@ mod tests {
             ]), 0..30)
         ) {
             assert_harmless(&pieces.concat())?;
+        }
+    }
+
+    #[test]
+    fn plain_text_is_the_beginning_without_markup() {
+        for (text, plain) in [
+            ("# News\n\n- **one**\n- two", "News one two"),
+            ("a *b*c <i>\nd", "a bc <i> d"),
+            ("שלום 🏉 hello there", "שלום 🏉 hello…"),
+            ("", ""),
+        ] {
+            assert_eq!(plain_text(text, 12), plain, "{text}");
         }
     }
 

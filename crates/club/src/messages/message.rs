@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use kit::string_enum;
 
+use super::attachments::Attachments;
 use super::audience::Audience;
 use super::{markdown, people, receipt};
 use crate::prelude::*;
@@ -43,6 +44,8 @@ record! {
         pub subject: Option<String>,
         pub body: String,
         pub audience: Audience,
+        /// The event that the message is about.
+        pub event_id: Option<EventId>,
         pub parent_id: Option<MessageId>,
         pub thread_id: MessageId,
         pub pinned: bool,
@@ -62,6 +65,7 @@ record! {
         pub delivered_count: i64,
         pub read_count: i64,
         pub metadata: Metadata,
+        pub attachments: Attachments,
         pub created_at: Timestamp,
         pub updated_at: Timestamp,
         pub version: i64,
@@ -92,8 +96,13 @@ pub struct Message {
     /// Body as sanitized HTML. `null` if `body` is `null`.
     #[schema(examples("<p>Bring <strong>water</strong>.</p>\n"))]
     pub body_html: Option<String>,
+    /// Files that are attached to the message. Empty after the message was retracted, except for those who still see its
+    /// body.
+    pub attachments: Attachments,
     /// People that the message is addressed to.
     pub audience: Audience,
+    /// ID of the event that the message is about, which may have been deleted; `null` if it is about no event.
+    pub event_id: Option<EventId>,
     /// ID of the message that this message replies to; `null` if it is not a reply.
     pub parent_id: Option<MessageId>,
     /// ID of the first message of the conversation, which can be this message.
@@ -168,10 +177,11 @@ impl Message {
                 subject: record.subject.filter(|_| show_content),
                 body_html: show_content.then(|| markdown::html(&record.body)),
                 body: show_content.then_some(record.body),
+                attachments: if show_content { record.attachments } else { Attachments::default() },
                 author: Author { id, person_id, name: author_name },
                 receipt_counts: ReceiptCounts { delivered, read },
                 ..record {
-                    id, team_id, kind, audience, parent_id, thread_id, pinned, publish_at,
+                    id, team_id, kind, audience, event_id, parent_id, thread_id, pinned, publish_at,
                     published_at, status, retracted_by, retracted_at, metadata, created_at,
                     updated_at, version, listed_at,
                 }
@@ -181,7 +191,8 @@ impl Message {
 
     /// The message as it appears in notifications.
     pub fn snapshot(record: &MessageRecord) -> Self {
-        Self::from_record(record.clone(), None, false)
+        let attachments = record.attachments.without_names();
+        Self::from_record(MessageRecord { attachments, ..record.clone() }, None, false)
     }
 }
 
@@ -196,7 +207,7 @@ impl Paged for Message {
 }
 
 /// A new message.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, Clone, ToSchema)]
 #[schema(as = CreateMessageRequest)]
 pub struct NewMessage {
     /// Team that the message belongs to. Required, unless this is a reply.
@@ -214,8 +225,14 @@ pub struct NewMessage {
     /// People that the message is addressed to. Default: everybody on the team. A reply always goes to all
     /// participants of its conversation.
     pub audience: Option<Audience>,
+    /// ID of the event that the message is about. It must be an event of the team. A reply is about the same event as
+    /// its conversation.
+    pub event_id: Option<EventId>,
     /// ID of the message that this message replies to; `null` if it is not a reply.
     pub parent_id: Option<MessageId>,
+    /// IDs of at most 10 files that you uploaded with the purpose `attachment`.
+    #[schema(required = false, max_items = 10)]
+    pub attachment_ids: Vec<FileId>,
     /// Whether the message is pinned. Default: `false`.
     #[schema(required = false)]
     pub pinned: bool,
@@ -298,6 +315,16 @@ pub fn with_authors(
         }
     }
     from_records(db, messages, &readable)
+}
+
+/// Whether the caller may see the attachments of a message: if they see its body.
+pub(super) fn can_see_attachments(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    id: MessageId,
+) -> Result<bool> {
+    let Some(message) = find_record(db, access, id).or_none()? else { return Ok(false) };
+    Ok(message.status != Status::Retracted || can_read_retracted(db, access, &message)?)
 }
 
 /// Whether the caller may read the content of a retracted message. If a minor received it, admins and the adults who

@@ -6,24 +6,33 @@
 
 pub mod api;
 mod demo;
+pub mod attachments;
 pub mod audience;
 pub mod recipients;
 pub mod conversation;
 pub mod editing;
+pub mod inbox;
+mod person_merge;
 pub mod personal_data;
 pub mod listing;
 pub mod markdown;
+pub mod menu;
 pub mod message;
+pub mod pages;
 pub mod people;
 pub mod emails;
 pub mod posting;
+pub mod preview;
 pub mod receipt;
 pub mod safety;
 
-use crate::personal_data::PersonalData;
+use crate::events::event_messages;
+use crate::files::file;
+use crate::personal_data::{PersonMerge, PersonalData};
 use crate::rights::ScopeName;
 use crate::roster::person;
 use crate::web::module::Module;
+use crate::web::nav::LOAD_NAV;
 
 crate::permissions! {
     /// Read messages.
@@ -35,9 +44,15 @@ crate::permissions! {
 /// This module.
 pub const MODULE: Module = Module {
     api: api::routes,
+    pages: pages::router,
     permissions: PERMISSIONS,
     // A message shows the name of its author.
-    register_hooks: || person::ON_RENAMED.register(message::bump_versions_of_author),
+    register_hooks: || {
+        person::ON_RENAMED.register(message::bump_versions_of_author);
+        LOAD_NAV.register(pages::nav::load);
+        event_messages::FIND_MESSAGES.register(inbox::of_event);
+        file::CAN_SEE_ATTACHMENTS.register(message::can_see_attachments);
+    },
     personal_data: Some(PersonalData {
         section: "messages",
         description: "Messages sent, received and read; `null` without `messages:read`.",
@@ -45,6 +60,10 @@ pub const MODULE: Module = Module {
         scope: Some(ScopeName::MessagesRead),
         export: personal_data::export_person,
         erase: personal_data::erase_person,
+    }),
+    merge_person: Some(PersonMerge {
+        references: person_merge::REFERENCES,
+        run: person_merge::run,
     }),
     demo: Some(demo::create),
     notification_kinds: crate::notification_kinds! {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::prelude::*;
 use crate::roster::guardian::{self, Guardianship};
 use crate::roster::membership::Role;
+use crate::roster::notification_settings::{EmailKind, Frequency, RecipientSettings};
 use crate::roster::person::{self, Person};
 
 /// The names of these people.
@@ -72,19 +73,32 @@ pub fn guardians(db: &Reader<'_>, dependents: &BTreeSet<PersonId>) -> Result<Vec
         .collect())
 }
 
-/// The people among these who accept emails and for whom `gets_email` is true. Each address appears once, so that a
-/// family with a shared mailbox gets one email. `gets_email` is applied first: a person who gets no email must not
-/// displace another one with the same address.
+/// The people among these who get an email of the kind that `kind` returns, by their settings. Each address appears once,
+/// so that a family with a shared mailbox gets one email. A person who gets no email, or gets it later, does not displace
+/// another one with the same address.
 pub fn email_recipients(
     db: &Reader<'_>,
     people: &BTreeSet<PersonId>,
-    gets_email: impl Fn(&Person) -> bool,
-) -> Result<Vec<Person>> {
+    kind: impl Fn(&Person) -> Option<EmailKind>,
+) -> Result<Vec<(Person, EmailKind)>> {
+    let settings = RecipientSettings::load(db, people.iter().copied())?;
     let people = person::find_many(db, people.iter().copied().collect())?.into_values();
+    let accepting = people.filter(|person| person.email_opt_in && person.erased_at.is_none());
+    let with_frequency = |person: Person| {
+        let kind = kind(&person)?;
+        Some((settings.frequency(person.id, kind), person, kind))
+    };
+    let mut wanted: Vec<_> = accepting.filter_map(with_frequency).collect();
+    wanted.retain(|(frequency, ..)| *frequency != Frequency::Never);
+    wanted.sort_by_key(|(frequency, ..)| *frequency == Frequency::Daily);
     let mut addresses = BTreeSet::new();
-    let wanted = people.filter(|person| person.email_opt_in && person.erased_at.is_none());
-    let wanted = wanted.filter(gets_email);
-    Ok(wanted
-        .filter(|person| person.email_folded.clone().is_some_and(|one| addresses.insert(one)))
-        .collect())
+    let mut recipients: Vec<_> = wanted
+        .into_iter()
+        .filter(|(_, person, _)| {
+            person.email_folded.clone().is_some_and(|one| addresses.insert(one))
+        })
+        .map(|(_, person, kind)| (person, kind))
+        .collect();
+    recipients.sort_by_key(|(person, _)| person.id);
+    Ok(recipients)
 }

@@ -1,7 +1,9 @@
 //! Personal data in messages: export and erasure.
 
+use super::attachments::Attachments;
 use super::editing;
 use super::message::{MessageRecord, Status};
+use crate::files::attaching;
 use crate::prelude::*;
 
 row! {
@@ -19,6 +21,7 @@ pub fn export_person(db: &Reader<'_>, person: PersonId) -> Result<Value> {
         json!({
             "id": message.id, "team_id": message.team_id, "kind": message.kind,
             "subject": message.subject, "body": message.body, "status": message.status,
+            "attachments": message.attachments,
             "created_at": message.created_at, "published_at": message.published_at,
             "retracted_at": message.retracted_at,
         })
@@ -39,7 +42,9 @@ pub fn erase_person(tx: &Tx<'_>, person: PersonId) -> Result<Vec<String>> {
     let scheduled =
         list_by_author(tx, person)?.into_iter().filter(|one| one.status == Status::Scheduled);
     let erased = scheduled.map(|message| {
-        let empty = MessageRecord { subject: None, body: String::new(), ..message };
+        attaching::remove_of(tx, &message.id.to_string())?;
+        let (body, attachments) = (String::new(), Attachments::default());
+        let empty = MessageRecord { subject: None, body, attachments, ..message };
         Ok(editing::mark_retracted(tx, empty)?.id.to_string())
     });
     erased.collect()

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::attachments::{self, Attachments};
 use super::editing;
 use super::message::{self, Kind, Message, MessageRecord, NewMessage, Status};
-use super::{audience, conversation, emails, people, receipt, recipients};
+use super::recipients::{self, Recipients};
+use super::{audience, conversation, emails, people, receipt};
 use crate::prelude::*;
 use crate::rights::SenderIdentity;
 use crate::teams::team::{self, Team};
@@ -22,60 +24,101 @@ pub fn create(
     sender: &SenderIdentity,
     new: NewMessage,
 ) -> Result<Message> {
-    sender.check(new.on_behalf_of)?;
+    let (id, attachment_ids) = (tx.new_id(), new.attachment_ids.clone());
     let mut violations = Violations::default();
-    violations.invalid_fields(validate_publish_at(tx, new.publish_at));
-    let draft = draft(tx, access, new, &mut violations)?;
-    let draft = resolve_author(tx, access, sender, draft)?;
-    if draft.parent_id.is_none() {
-        violations.invalid_fields(audience::validate(tx, draft.team_id, &draft.audience)?);
-    }
-    let (team, recipients) = check(tx, &draft, violations)?;
+    let prepared = violations.collect(prepare(tx, access, sender, id, new))?;
+    let attachments = attachments::attach(tx, id, &attachment_ids, &mut violations)?;
+    violations.finish()?;
+    let Some(Prepared { draft, team, recipients }) = prepared else {
+        return Err(Error::internal("a message without a violation could not be read"));
+    };
+    let draft = MessageRecord { attachments, ..draft };
     if draft.publish_at.is_some() {
         tx.execute(MessageRecord::INSERT, &draft.bind())?;
         tx.publish("message.scheduled", &Message::snapshot(&draft))?;
         return message::with_author(tx, draft);
     }
-    let published = to_published(tx, draft, &recipients)?;
+    let published = to_published(tx, draft, &recipients.people)?;
     tx.execute(MessageRecord::INSERT, &published.bind())?;
-    deliver(tx, &team, &published, &recipients)?;
+    deliver(tx, &team, &published, &recipients.people)?;
     message::with_author(tx, published)
+}
+
+/// A valid message that is not stored yet.
+#[derive(Debug)]
+pub struct Prepared {
+    pub draft: MessageRecord,
+    pub team: Team,
+    /// Everybody who receives the message if it is published now.
+    pub recipients: Recipients,
+}
+
+/// Validates a new message and determines its recipients.
+pub fn prepare(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    sender: &SenderIdentity,
+    id: MessageId,
+    new: NewMessage,
+) -> Result<Prepared> {
+    sender.check(new.on_behalf_of)?;
+    let mut violations = Violations::default();
+    violations.invalid_fields(validate_publish_at(db, new.publish_at));
+    let draft = draft(db, access, id, new, &mut violations)?;
+    let draft = resolve_author(db, access, sender, draft)?;
+    if draft.parent_id.is_none() {
+        violations.invalid_fields(audience::validate(db, draft.team_id, &draft.audience)?);
+        violations.invalid_fields(validate_event(db, draft.team_id, draft.event_id)?);
+    }
+    let (team, recipients) = check(db, &draft, violations)?;
+    Ok(Prepared { draft, team, recipients })
+}
+
+/// Validates that an event belongs to the team of the message about it.
+fn validate_event(db: &Reader<'_>, team_id: TeamId, id: Option<EventId>) -> Result<Option<Fault>> {
+    let Some(id) = id else { return Ok(None) };
+    let is_known = db.exists(
+        "select id from event where account_id = :account and id = :id and team_id = :team_id",
+        bind! { id, team_id },
+    )?;
+    let detail = "The team has no event with this ID.";
+    Ok((!is_known).then(|| Fault::new("/event_id", "not_found", detail)))
 }
 
 /// The record of a new message. Fails if its team or the message that it replies to cannot be used, because nothing
 /// else can be checked without them.
 fn draft(
-    tx: &Tx<'_>,
+    db: &Reader<'_>,
     access: &TeamAccess,
+    id: MessageId,
     new: NewMessage,
     violations: &mut Violations,
 ) -> Result<MessageRecord> {
-    let id = tx.new_id();
-    let (team_id, audience, thread_id) = if let Some(parent) = new.parent_id {
-        let parent = conversation::find_parent(tx, access, parent);
+    let (team_id, audience, event_id, thread_id) = if let Some(parent) = new.parent_id {
+        let parent = conversation::find_parent(db, access, parent);
         let Some(parent) = violations.collect_reference("/parent_id", parent)? else {
             return Err(violations.finish().err().unwrap_or_else(Error::not_found));
         };
-        let faults = conversation::validate_reply(&parent, new.team_id, new.audience.as_ref());
-        violations.invalid_fields(faults);
-        (parent.team_id, parent.audience, parent.thread_id)
+        violations.invalid_fields(conversation::validate_reply(&parent, &new));
+        (parent.team_id, parent.audience, parent.event_id, parent.thread_id)
     } else {
         let team = new.team_id.ok_or_else(|| Error::internal("a message without a team"))?;
-        if team::find_referenced(tx, access, team, violations)?.is_none() {
+        if team::find_referenced(db, access, team, violations)?.is_none() {
             violations.finish()?;
         }
-        (team, new.audience.unwrap_or_default(), id)
+        (team, new.audience.unwrap_or_default(), new.event_id, id)
     };
     Ok(copy_fields! {
         MessageRecord {
             id,
-            account_id: tx.account(),
+            account_id: db.account(),
             team_id,
             audience,
+            event_id,
             thread_id,
             published_at: None,
-            listed_at: new.publish_at.unwrap_or(tx.now()),
-            author_id: tx.actor().to_owned(),
+            listed_at: new.publish_at.unwrap_or(db.now()),
+            author_id: db.actor().to_owned(),
             author_person_id: new.on_behalf_of,
             by_key: false,
             by_club: *access == TeamAccess::AllTeams,
@@ -84,8 +127,9 @@ fn draft(
             retracted_at: None,
             delivered_count: 0,
             read_count: 0,
-            created_at: tx.now(),
-            updated_at: tx.now(),
+            attachments: Attachments::default(),
+            created_at: db.now(),
+            updated_at: db.now(),
             version: 1,
             ..new { kind, subject, body, parent_id, pinned, publish_at, metadata }
         }
@@ -95,7 +139,7 @@ fn draft(
 /// Sets the author of a draft. Users post as their own person. An admin whose person is not on the team posts for the
 /// club; other users without a person cannot post.
 fn resolve_author(
-    tx: &Tx<'_>,
+    db: &Reader<'_>,
     access: &TeamAccess,
     sender: &SenderIdentity,
     draft: MessageRecord,
@@ -104,8 +148,8 @@ fn resolve_author(
     if let (SenderIdentity::OneOf(own), None) = (sender, author) {
         author = own.first().copied();
         if *access == TeamAccess::AllTeams {
-            let team_people = people::team_people(tx, draft.team_id)?.people;
-            let validate = |person| conversation::validate_author(tx, &draft, person, &team_people);
+            let team_people = people::team_people(db, draft.team_id)?.people;
+            let validate = |person| conversation::validate_author(db, &draft, person, &team_people);
             let fault = author.map(validate).transpose()?;
             author = author.filter(|_| fault == Some(None));
         }
@@ -149,7 +193,7 @@ pub fn check(
     db: &Reader<'_>,
     message: &MessageRecord,
     mut violations: Violations,
-) -> Result<(Team, BTreeSet<PersonId>)> {
+) -> Result<(Team, Recipients)> {
     let team = team::find_active(db, message.team_id).map_err(|error| error.at("/team_id"))?;
     if let Some(parent) = message.parent_id {
         conversation::find_parent(db, &TeamAccess::AllTeams, parent)?;
@@ -190,8 +234,8 @@ fn deliver(
 /// Publishes a scheduled message now.
 pub fn publish_now(tx: &Tx<'_>, scheduled: MessageRecord) -> Result<MessageRecord> {
     let (team, recipients) = check(tx, &scheduled, Violations::default())?;
-    let after = to_published(tx, scheduled, &recipients)?.save(tx)?;
-    deliver(tx, &team, &after, &recipients)?;
+    let after = to_published(tx, scheduled, &recipients.people)?.save(tx)?;
+    deliver(tx, &team, &after, &recipients.people)?;
     Ok(after)
 }
 

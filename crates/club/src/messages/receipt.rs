@@ -186,6 +186,40 @@ fn find(db: &Reader<'_>, message_id: MessageId, person_id: PersonId) -> Result<R
     Ok(Receipt { name, ..receipt })
 }
 
+/// The conversations among these with a message that one of these people has not read.
+pub fn unread_threads(
+    db: &Reader<'_>,
+    people: Vec<PersonId>,
+    threads: Vec<MessageId>,
+) -> Result<BTreeSet<MessageId>> {
+    db.ids(
+        "select distinct message.thread_id from message
+         join receipt on receipt.account_id = message.account_id
+                     and receipt.message_id = message.id
+         where message.account_id = :account and message.thread_id in (:threads)
+           and message.status = 'published' and receipt.person_id in (:people)
+           and receipt.read_at is null",
+        bind! { people, threads },
+    )
+}
+
+/// The messages among these that one of these people has not read.
+pub fn unread(
+    db: &Reader<'_>,
+    people: Vec<PersonId>,
+    messages: Vec<MessageId>,
+) -> Result<BTreeSet<MessageId>> {
+    db.ids(
+        "select distinct receipt.message_id from receipt
+         join message on message.account_id = receipt.account_id
+                     and message.id = receipt.message_id
+         where receipt.account_id = :account and receipt.message_id in (:messages)
+           and receipt.person_id in (:people) and receipt.read_at is null
+           and message.status = 'published'",
+        bind! { people, messages },
+    )
+}
+
 /// Counts the unread messages of a person by team.
 pub fn count_unread(
     db: &Reader<'_>,

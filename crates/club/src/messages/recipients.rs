@@ -1,14 +1,23 @@
 //! The recipients of a message, including the guardians and adults that the safeguarding rules require.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::audience::AudienceKind;
 use super::message::{Kind, MessageRecord};
 use super::people::TeamPeople;
 use super::{audience, conversation, people, safety};
 use crate::prelude::*;
+use crate::roster::guardian::Guardianship;
 use crate::roster::safeguarding;
 use crate::teams::team::Team;
+
+/// Everybody who receives a message.
+#[derive(Debug)]
+pub struct Recipients {
+    pub people: BTreeSet<PersonId>,
+    /// The guardianships of minors whose guardians receive the message only because of them.
+    pub added: Vec<Guardianship>,
+}
 
 /// Everybody who receives this message if it is published now. The author receives it only if an API key posted it on
 /// their behalf and a minor receives it too. Otherwise an adult who never sees the message would count as the second
@@ -18,7 +27,7 @@ pub fn resolve(
     team: &Team,
     message: &MessageRecord,
     team_people: &TeamPeople,
-) -> Result<BTreeSet<PersonId>> {
+) -> Result<Recipients> {
     let author = message.author_person_id;
     let is_reply = message.parent_id.is_some();
     let mut addressed = if is_reply {
@@ -31,7 +40,7 @@ pub fn resolve(
     if addressed.is_empty() && !is_reply {
         return Err(empty_audience());
     }
-    let initial = Participants::load(db, team, addressed.into_iter().chain(author).collect())?;
+    let initial = Participants::load(db, team, addressed.iter().copied().chain(author).collect())?;
     let guardians = people::guardians(db, &initial.minors)?;
     // An announcement to a whole team with several children is not a private message to a child. A selected audience
     // may be a single child, possibly together with a made-up second one, so it must follow the rule. A coach can also
@@ -61,7 +70,11 @@ pub fn resolve(
     let author_receives = message.by_key && must_be_safe && !participants.minors.is_empty();
     let excluded =
         author.filter(|person| !(author_receives && participants.adults.contains(person)));
-    Ok(participants.people.into_iter().filter(|person| Some(*person) != excluded).collect())
+    let mut people = participants.people;
+    people.retain(|person| Some(*person) != excluded);
+    let is_added = |guardian: &PersonId| people.contains(guardian) && !addressed.contains(guardian);
+    let added = guardians.iter().filter(|one| is_added(&one.guardian_id)).cloned().collect();
+    Ok(Recipients { people, added })
 }
 
 /// The recipients of a message and its author, with those who are minors and those who count as adults.
@@ -131,4 +144,32 @@ fn second_adult_required() -> Error {
                   can sign in or have confirmed their email address.";
     let fault = Fault::new("/audience", "second_adult_required", detail);
     Error { faults: vec![fault], ..Error::new(Code::Conflict, detail) }
+}
+
+/// Who is reminded that answers of these people are missing, each with those they answer for: the people themselves, and
+/// the guardians of minors. Guardians who get no messages get no reminders. The text contains what a coach has written,
+/// so if there are too few adults among the recipients, minors get no reminder.
+pub fn of_reminder(
+    db: &Reader<'_>,
+    team: &Team,
+    people: &BTreeSet<PersonId>,
+) -> Result<BTreeMap<PersonId, BTreeSet<PersonId>>> {
+    let initial = Participants::load(db, team, people.clone())?;
+    let guardians = people::guardians(db, &initial.minors)?;
+    let receiving = guardians.iter().filter(|one| one.receives_messages);
+    let participants = initial.add(db, team, receiving.clone().map(|one| one.guardian_id))?;
+    let confirmed = guardians.iter().filter(|one| one.confirmed);
+    let guardianships: Vec<_> = confirmed.map(|one| (one.person_id, one.guardian_id)).collect();
+    let team_people = people::team_people(db, team.id)?.confirmed;
+    let mut answers_for: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for person in participants.people.intersection(people) {
+        answers_for.entry(*person).or_default().insert(*person);
+    }
+    for link in receiving.filter(|one| participants.people.contains(&one.guardian_id)) {
+        answers_for.entry(link.guardian_id).or_default().insert(link.person_id);
+    }
+    if !participants.is_safe(&team_people, &guardianships) {
+        answers_for.retain(|person, _| !participants.minors.contains(person));
+    }
+    Ok(answers_for)
 }

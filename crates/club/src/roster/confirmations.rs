@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use super::membership::Role;
 use super::{guardian, person};
 use crate::prelude::*;
-use crate::teams::age_group::ADULT_AGE;
 
 row! {
     /// A person who waits for confirmation by an admin.
@@ -65,23 +64,15 @@ pub fn list(db: &Reader<'_>, page: &Page<PersonId>) -> Result<Vec<UnconfirmedPer
         UNCONFIRMED,
         " and id > :after order by id limit :limit"
     );
-    let adult_since = adult_since(db);
+    let adult_since = person::adult_since(db.now());
     Ok(db.all(text, bind! { adult_since, after, limit: page.fetch_limit() })?)
 }
 
 /// Number of people who wait for confirmation.
 pub fn count(db: &Reader<'_>) -> Result<i64> {
-    let adult_since = adult_since(db);
+    let adult_since = person::adult_since(db.now());
     let (count,) = db.one(sql!("select count(*)", UNCONFIRMED), bind! { adult_since })?;
     Ok(count)
-}
-
-/// The latest birth date of a person who is an adult today.
-fn adult_since(db: &Reader<'_>) -> String {
-    let today = person::today(db.now()).to_string();
-    let (year, rest) = today.split_once('-').unwrap_or((&today, "01-01"));
-    let year: i64 = year.parse().unwrap_or(0);
-    format!("{:04}-{rest}", year - ADULT_AGE)
 }
 
 /// The roles of these people in the club, such as `Coach of Hawks` or `Guardian of Mia Sousa`. An unconfirmed guardian

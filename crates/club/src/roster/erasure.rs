@@ -59,6 +59,19 @@ pub fn erase(tx: &Tx<'_>, id: PersonId) -> Result<Vec<PersonId>> {
     Ok(erased)
 }
 
+/// The guardians who would be erased together with a person.
+pub fn guardians_erased_with(db: &Reader<'_>, id: PersonId) -> Result<Vec<Person>> {
+    let mut guardians = Vec::new();
+    for link in guardian::list_for(db, &[id])? {
+        let dependents = guardian::list_by_guardian(db, &[link.guardian.id])?;
+        let is_only_theirs = dependents.iter().all(|one| one.person_id == id);
+        if is_only_theirs && has_no_place(db, &link.guardian)? {
+            guardians.push(link.guardian);
+        }
+    }
+    Ok(guardians)
+}
+
 fn anonymize(tx: &Tx<'_>, person: Person) -> Person {
     let (first, last) = ("Erased", "person");
     Person {
@@ -77,10 +90,14 @@ fn anonymize(tx: &Tx<'_>, person: Person) -> Person {
 
 /// Whether a guardian was never on a team, is not linked to a user and has no other dependents.
 fn has_no_other_role(tx: &Tx<'_>, guardian: &Person) -> Result<bool> {
+    Ok(has_no_place(tx, guardian)? && guardian::list_by_guardian(tx, &[guardian.id])?.is_empty())
+}
+
+/// Whether a guardian was never on a team and is not linked to a user.
+fn has_no_place(db: &Reader<'_>, guardian: &Person) -> Result<bool> {
     Ok(guardian.erased_at.is_none()
         && guardian.user_id.is_none()
-        && membership::list_for(tx, vec![guardian.id])?.is_empty()
-        && guardian::list_by_guardian(tx, &[guardian.id])?.is_empty())
+        && membership::list_for(db, vec![guardian.id])?.is_empty())
 }
 
 /// Ends all memberships of an erased person and returns whether there were any. The notifications do not contain the

@@ -87,7 +87,7 @@ impl From<&GuardianLink> for Guardian {
 /// A guardian to add or update. With `id` it is that person, and only the given fields change. Without `id` it is an
 /// existing person with the same name and email address, or a new person if there is none.
 #[input(as = GuardianInput)]
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct NewGuardian {
     /// First name of the guardian. Required without `id`.
     #[schema(value_type = Option<String>, min_length = 1, max_length = 120)]

@@ -90,7 +90,7 @@ impl_resource!(Membership by MemberId: Versioned Saved);
 
 /// Changes to a membership. Fields that are left out stay unchanged; `null` clears a field.
 #[input(faults(if_rejected))]
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct MembershipChange {
     /// Role on the team: `player`, `coach`, `manager`, or `staff` (other staff, who cannot manage the team). Default
     /// for new members: `player`.

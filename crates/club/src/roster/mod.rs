@@ -8,6 +8,7 @@ pub mod api;
 pub mod demo;
 pub mod pages;
 pub mod person;
+pub mod photo;
 pub mod profile;
 pub mod email_confirmation;
 pub mod guardian;
@@ -18,15 +19,23 @@ pub mod safeguarding;
 pub mod confirmations;
 pub mod member;
 pub mod new_members;
+pub mod moving;
+pub mod spreadsheet;
 pub mod linking;
 pub mod enrollment;
 pub mod private_data;
 pub mod duplicates;
+pub mod directory;
+pub mod merge;
+mod merged_guardians;
 pub mod erasure;
 mod version_cascade;
 pub mod export;
+pub mod notification_settings;
 pub mod preferences;
 
+use crate::files::file;
+use crate::personal_data::PersonMerge;
 use crate::rights::ScopeName;
 use crate::teams::team;
 use crate::web::admission;
@@ -39,6 +48,8 @@ crate::permissions! {
     PeopleRead: Some(ScopeName::RosterRead), Staff;
     /// Add, update and remove roster members.
     RosterWrite: Some(ScopeName::RosterWrite), Staff;
+    /// Set the photo of a person.
+    PhotosWrite: Some(ScopeName::RosterWrite), Family;
     /// Confirm that people are adults.
     AdultsConfirm: Some(ScopeName::RosterWrite), Admin;
 }
@@ -46,12 +57,15 @@ crate::permissions! {
 /// This module.
 pub const MODULE: Module = Module {
     api: api::routes,
-    pages: pages::router,
+    pages: || pages::router().merge(photo::pages::router()),
     permissions: PERMISSIONS,
     register_hooks: || {
         team::ON_BECAME_ADULT.register(safeguarding::record_adult_team);
+        file::CAN_SEE_PHOTO.register(photo::can_see);
         admission::LOAD_ROSTER_ACCESS.register(access::for_user);
     },
+    // `privacy::merge` merges the records themselves after all other modules.
+    merge_person: Some(PersonMerge { references: merge::REFERENCES, run: |_, _| Ok(()) }),
     demo: Some(demo::create),
     notification_kinds: crate::notification_kinds! {
         Some(ScopeName::RosterRead), "MemberSnapshot" {
@@ -61,6 +75,9 @@ pub const MODULE: Module = Module {
         }
         Some(ScopeName::RosterRead), "PersonSnapshot" {
             "roster.person_updated": "A person's data was changed.";
+        }
+        Some(ScopeName::RosterRead), "PersonMergeSnapshot" {
+            "roster.person_merged": "Two records of a person were merged: all data of the first one now belongs to the second one.";
         }
     },
     ..Module::EMPTY

@@ -20,7 +20,7 @@ use crate::teams::team::{self, Team};
 
 /// A new member of a team: an existing person (`person_id`) or a new one (`first_name` and other fields of the person).
 #[input(as = AddMemberRequest, check = api::check_new_member)]
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct NewMember {
     /// ID of an existing person. Other fields of the person and `guardians` are then not allowed.
     pub person_id: Option<PersonId>,
@@ -83,6 +83,38 @@ pub fn add_all(tx: &Tx<'_>, access: &TeamAccess, all: RosterBatch) -> Result<Vec
     member::to_members(tx, memberships, false)
 }
 
+/// What a preview found out about a new member.
+#[derive(Debug, Default)]
+pub struct PreviewedMember {
+    /// What is wrong. Empty if the member can be added.
+    pub faults: Vec<Fault>,
+    /// The index of an earlier new member who may be the same person.
+    pub repeats: Option<usize>,
+}
+
+/// Checks new members of a team, each against the existing people and the earlier ones of the list. The transaction
+/// must be rolled back, because members without problems are inserted.
+pub fn preview(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    team: TeamId,
+    all: Vec<Option<NewMember>>,
+) -> Result<Vec<PreviewedMember>> {
+    let team = team::find_active(tx, team)?;
+    let mut batch = MemberBatch::new(tx, access);
+    let mut previews = Vec::with_capacity(all.len());
+    for (index, new) in all.into_iter().enumerate() {
+        let mut preview = PreviewedMember::default();
+        if let Some(new) = new {
+            batch.add(index, &team, new)?;
+            preview.repeats = batch.repeats.take();
+            preview.faults = batch.violations.finish().err().map(|e| e.faults).unwrap_or_default();
+        }
+        previews.push(preview);
+    }
+    Ok(previews)
+}
+
 /// Adds members one after the other. Each is checked against the existing people and the earlier members of the batch.
 /// All violations are reported together at the end.
 struct MemberBatch<'a, 'c> {
@@ -92,6 +124,8 @@ struct MemberBatch<'a, 'c> {
     cascade: VersionCascade,
     /// New people, with their index in the batch.
     created: BTreeMap<PersonId, usize>,
+    /// The index of the earlier member who may be the same person as the last one.
+    repeats: Option<usize>,
     memberships: Vec<Membership>,
     /// New staff and guardians. If an admin adds them, they are confirmed.
     new_adults: Vec<PersonId>,
@@ -105,6 +139,7 @@ impl<'a, 'c> MemberBatch<'a, 'c> {
             violations: Violations::default(),
             cascade: VersionCascade::default(),
             created: BTreeMap::new(),
+            repeats: None,
             memberships: Vec::new(),
             new_adults: Vec::new(),
         }
@@ -182,7 +217,9 @@ impl<'a, 'c> MemberBatch<'a, 'c> {
             return Ok(());
         }
         // The id of a new person in this batch does not exist after the rollback, so it is not reported.
-        if let Some(index) = similar.iter().find_map(|(other, _)| self.created.get(&other.id)) {
+        let earlier = similar.iter().find_map(|(other, _)| self.created.get(&other.id)).copied();
+        self.repeats = earlier;
+        if let Some(index) = earlier {
             let detail =
                 message!("This may be the same person as the one at /members/{index}.", index);
             self.violations.duplicate("/person_id", detail, Vec::new());

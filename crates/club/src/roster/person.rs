@@ -9,6 +9,7 @@ use super::api;
 pub use super::erasure::{erase, export_person};
 use crate::hook::Hook;
 use crate::prelude::*;
+use crate::teams::age_group::ADULT_AGE;
 
 /// Runs when the name of a person changes.
 pub static ON_RENAMED: Hook<fn(&Tx<'_>, PersonId) -> Result<()>> = Hook::new("person::ON_RENAMED");
@@ -32,6 +33,7 @@ record! {
         pub address: Option<String>,
         pub emergency_contact: Option<String>,
         pub medical_note: Option<String>,
+        pub photo_file_id: Option<FileId>,
         pub email_opt_in: bool,
         pub user_id: Option<UserId>,
         /// Whether the person was ever known to be a minor. They are treated as one until an admin confirms that they
@@ -53,7 +55,7 @@ impl_resource!(Person by PersonId: Versioned);
 
 /// Changes to a person. Fields that are left out stay unchanged; `null` clears a field.
 #[input]
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct PersonChange {
     /// First name of the person. Required for a new person.
     #[schema(value_type = Option<String>, examples("Inês"))]
@@ -201,6 +203,18 @@ pub(super) fn find_by_email(db: &Reader<'_>, email: &str) -> Result<Vec<Person>>
     )?)
 }
 
+/// People with this case-folded name, in order of creation.
+pub(super) fn find_by_name(db: &Reader<'_>, name: &str) -> Result<Vec<Person>> {
+    Ok(db.all(
+        sql!(
+            Person::SELECT,
+            " where account_id = :account and name_folded = :name and erased_at is null
+              order by id limit 20"
+        ),
+        bind! { name },
+    )?)
+}
+
 /// People with this case-folded name and this birth date, in order of creation.
 pub(super) fn find_by_name_and_birth_date(
     db: &Reader<'_>,
@@ -249,6 +263,7 @@ pub(super) fn blank(tx: &Tx<'_>) -> Person {
         address: None,
         emergency_contact: None,
         medical_note: None,
+        photo_file_id: None,
         email_opt_in: true,
         user_id: None,
         known_minor: false,
@@ -271,8 +286,16 @@ pub(super) fn validate(person: &Person, now: Timestamp, violations: &mut Violati
 }
 
 /// The current day in UTC.
-pub(super) fn today(now: Timestamp) -> Day {
+pub fn today(now: Timestamp) -> Day {
     now.to_string()[..10].parse().expect("a timestamp starts with its day")
+}
+
+/// The latest birth date of a person who is an adult today.
+pub(super) fn adult_since(now: Timestamp) -> String {
+    let today = today(now).to_string();
+    let (year, rest) = today.split_once('-').unwrap_or((&today, "01-01"));
+    let year: i64 = year.parse().unwrap_or(0);
+    format!("{:04}-{rest}", year - ADULT_AGE)
 }
 
 /// Saves a person. Does not increase the version: [`VersionCascade::apply`](super::version_cascade) does.

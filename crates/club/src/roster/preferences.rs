@@ -16,14 +16,38 @@ row! {
         /// Shown only to the person themselves, and only in part.
         pub email: Option<String>,
         pub email_opt_in: bool,
+        /// The user who signs in as the person.
+        pub user_id: Option<UserId>,
     }
 }
 
 /// The preferences of a person, unless they were erased.
 pub fn find(db: &Reader<'_>, id: PersonId) -> Result<Preferences> {
     Ok(db.one(
-        "select id, email, email_opt_in from person
+        "select id, email, email_opt_in, user_id from person
          where account_id = :account and id = :id and erased_at is null",
+        bind! { id },
+    )?)
+}
+
+/// The preferences of the person that a user is.
+pub fn find_of_user(db: &Reader<'_>, user: UserId) -> Result<Option<Preferences>> {
+    Ok(db.optional(
+        "select id, email, email_opt_in, user_id from person
+         where account_id = :account and user_id = :user and erased_at is null",
+        bind! { user },
+    )?)
+}
+
+/// The people in other clubs who are the same user and have the same email address.
+pub fn same_recipient(db: &Reader<'_>, id: PersonId) -> Result<Vec<(AccountId, PersonId)>> {
+    Ok(db.all(
+        "select other.account_id, other.id
+         from person
+         join account_user c on c.user_id = person.user_id
+         join person other on other.account_id = c.account_id and other.user_id = c.user_id
+         where person.account_id = :account and person.id = :id and other.id <> person.id
+           and other.email_folded = person.email_folded and other.erased_at is null",
         bind! { id },
     )?)
 }

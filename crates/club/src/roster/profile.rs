@@ -10,7 +10,9 @@ use super::guardian::{self, Guardian};
 use super::guards;
 use super::guards::report_admin_only;
 use super::membership::{self, MemberStatus, Role};
+use super::merge;
 use super::person::{self, Person, PersonChange, VISIBLE_FILTER};
+use super::photo;
 use super::safeguarding;
 use super::version_cascade;
 use crate::paging::page_sql;
@@ -41,6 +43,8 @@ pub struct Private {
     /// Medical note, such as allergies. Every read of a note is recorded in the audit log.
     #[schema(max_length = 10000)]
     pub medical_note: Option<String>,
+    /// ID of the file with the person's photo.
+    pub photo_file_id: Option<FileId>,
     /// Guardians of the person.
     #[schema(required = false)]
     pub guardians: Vec<Guardian>,
@@ -74,7 +78,7 @@ impl Private {
                     guardians: guardians.get(&person.id).cloned().unwrap_or_default(),
                     ..&person {
                         birth_date, email, phone, phone_normalized, address, emergency_contact,
-                        medical_note, adult_confirmed_at, email_confirmed_at,
+                        medical_note, photo_file_id, adult_confirmed_at, email_confirmed_at,
                     }
                 }
             }
@@ -146,6 +150,12 @@ pub struct ProfileChange {
     pub person: PersonChange,
     /// Whether the person accepts emails from the club.
     pub email_opt_in: Change<bool>,
+    /// ID of the file with the person's photo, uploaded with the purpose `photo`. Only an admin or a confirmed guardian can
+    /// set the photo of a minor.
+    pub photo_file_id: Change<FileId>,
+    /// Confirms that a guardian agreed to the photo of a minor. Required if an admin or an API key sets one.
+    #[input(default)]
+    pub photo_consent: bool,
 }
 
 /// Filters for listing people.
@@ -166,7 +176,7 @@ pub struct PeopleFilter {
 
 /// One person with private data.
 pub fn show(db: &Reader<'_>, access: &TeamAccess, id: PersonId) -> Result<Profile> {
-    let person = person::find_visible(db, access, id)?;
+    let person = merge::or_gone(db, access, id, person::find_visible(db, access, id))?;
     to_profiles(db, access, vec![person], true)?.pop().ok_or_else(Error::not_found)
 }
 
@@ -212,10 +222,12 @@ pub fn change(
     expected: &IfMatch,
     change: ProfileChange,
 ) -> Result<Profile> {
-    let before = expected.check(person::find_visible(tx, access, id))?;
+    let before =
+        expected.check(merge::or_gone(tx, access, id, person::find_visible(tx, access, id)))?;
     Error::invalid_state("This person was erased.").fail_if(before.erased_at.is_some())?;
     let email_opt_in = change.email_opt_in.apply_or(before.email_opt_in, true);
-    let after = Person { email_opt_in, ..change.person.apply(&before) };
+    let photo_file_id = change.photo_file_id.apply(before.photo_file_id);
+    let after = Person { email_opt_in, photo_file_id, ..change.person.apply(&before) };
     let mut violations = Violations::default();
     person::validate(&after, tx.now(), &mut violations);
     if let Some(field) = guards::forbidden_contact_change(tx, access, &before, &after)? {
@@ -223,6 +235,7 @@ pub fn change(
     }
     let after = safeguarding::clear_confirmation_on_new_email(tx, access, &before, after)?;
     safeguarding::check_change(tx, access, (&before, &after), &mut violations)?;
+    photo::replace(tx, access, (&before, &after), change.photo_consent, &mut violations)?;
     violations.finish()?;
     if after != before {
         safeguarding::record_change(tx, &before, &after)?;

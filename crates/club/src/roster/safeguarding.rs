@@ -154,6 +154,13 @@ pub fn minors(db: &Reader<'_>, people: &BTreeSet<PersonId>) -> Result<BTreeSet<P
     Ok(facts.map(|facts| facts.person_id).collect())
 }
 
+/// Whether any of these people is or was known to be a minor, regardless of a shared email address.
+pub(super) fn is_any_known_minor(db: &Reader<'_>, people: &BTreeSet<PersonId>) -> Result<bool> {
+    let today = person::today(db.now());
+    let mut facts = load_facts(db, people)?.into_iter();
+    Ok(facts.any(|one| one.recorded.known_minor || one.is_recorded_minor(today)))
+}
+
 /// Marks those of these people who are minors as known minors, so that later changes to their data do not make them
 /// adults.
 pub(super) fn mark_known_minors(tx: &Tx<'_>, people: &BTreeSet<PersonId>) -> Result<()> {
@@ -307,6 +314,8 @@ string_enum! {
         SignsIn = "signs_in",
         /// A team of the minor was changed to an adult team.
         AgeGroup = "age_group",
+        /// Two records of a guardian were merged.
+        GuardianMerged = "guardian_merged",
     }
 }
 

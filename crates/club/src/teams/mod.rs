@@ -6,8 +6,11 @@
 pub mod age_group;
 pub mod api;
 pub mod demo;
+pub mod logo;
 pub mod pages;
 pub mod team;
+
+pub use pages::header;
 
 use crate::rights::ScopeName;
 use crate::web::module::Module;
@@ -24,7 +27,7 @@ crate::permissions! {
 /// This module.
 pub const MODULE: Module = Module {
     api: api::routes,
-    pages: pages::router,
+    pages: || pages::router().merge(logo::pages::router()),
     permissions: PERMISSIONS,
     demo: Some(demo::create),
     notification_kinds: crate::notification_kinds! {

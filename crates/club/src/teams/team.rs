@@ -7,6 +7,8 @@ use macros::{inputs, query};
 
 use crate::accounts::account;
 use crate::error::UniqueViolationExt;
+use crate::files::attaching;
+use crate::files::file::Purpose;
 use crate::hook::Hook;
 use crate::paging::page_sql;
 use crate::prelude::*;
@@ -72,12 +74,20 @@ record! {
         #[schema(examples("#0b5cad"))]
         #[input(color, doc = "Color of the team as `#rrggbb`.")]
         pub color: Option<String>,
+        /// ID of the file with the team's logo, uploaded with the purpose `logo`.
+        #[input]
+        pub logo_file_id: Option<FileId>,
         /// Description of the team.
         #[input(block(10_000))]
         pub description: Option<String>,
         /// Whether jersey numbers must be unique among active players.
         #[input(default, create = "Whether jersey numbers must be unique among active players. Default: `false`.")]
         pub unique_jerseys: bool,
+        /// How many hours before the RSVP deadline (or the start of an event without one) people who have not answered are
+        /// reminded by email; `null` for no reminders.
+        #[schema(examples(48))]
+        #[input(number(1, 168), default = Some(48), create = "How many hours before the RSVP deadline (or the start of an event without one) people who have not answered are reminded by email; `null` for no reminders. Default: 48.")]
+        pub rsvp_reminder_hours: Option<i64>,
         /// Status of the team: `active`, or `archived` (read-only).
         #[value(Status::Active)]
         pub status: Status,
@@ -129,6 +139,7 @@ pub fn create(tx: &Tx<'_>, new: NewTeam) -> Result<Team> {
         None => account::find(tx)?.timezone,
     };
     let team = new.into_record(tx, timezone);
+    replace_logo(tx, (team.id, None), team.logo_file_id)?;
     tx.execute_deferred(Team::INSERT, &team.bind())?;
     tx.publish("team.created", &team)?;
     Ok(team)
@@ -215,11 +226,24 @@ pub fn change(
     Error::new(Code::Forbidden, "Only an admin can change a youth team to an adult team.")
         .at("/age_group")
         .fail_if(becomes_adult && *access != TeamAccess::AllTeams)?;
+    replace_logo(tx, (id, before.logo_file_id), after.logo_file_id)?;
     let after = update(tx, "team.updated", &before, after)?;
     if becomes_adult {
         ON_BECAME_ADULT.get()?(tx, id)?;
     }
     Ok(after)
+}
+
+/// Attaches the logo of a team, and removes the one it had before.
+fn replace_logo(
+    tx: &Tx<'_>,
+    (team, before): (TeamId, Option<FileId>),
+    after: Option<FileId>,
+) -> Result<()> {
+    let (owner, mut violations) = (team.to_string(), Violations::default());
+    let logo = (Purpose::Logo, owner.as_str());
+    attaching::replace(tx, logo, (before, after), "/logo_file_id", &mut violations)?;
+    violations.finish()
 }
 
 /// Archives a team: it becomes read-only and its name becomes available again.

@@ -18,7 +18,7 @@ pub mod reminders;
 pub mod statement;
 pub mod totals;
 
-use crate::personal_data::PersonalData;
+use crate::personal_data::{PersonMerge, PersonalData};
 use crate::rights::ScopeName;
 use crate::signals::Reaction;
 use crate::web::module::Module;
@@ -38,6 +38,10 @@ pub const MODULE: Module = Module {
         scope: Some(ScopeName::OrdersRead),
         export: personal_data::export_person,
         erase: personal_data::erase_person,
+    }),
+    merge_person: Some(PersonMerge {
+        references: &["due.person_id", "due.payer_id", "due.member_id"],
+        run: personal_data::merge_person,
     }),
     demo: Some(demo::create),
     notification_kinds: crate::notification_kinds! {

@@ -1,8 +1,9 @@
-//! Personal data in dues: export and erasure.
+//! Personal data in dues: export, erasure, and the move to another record of a person.
 
 use super::due::{self, Due};
 use crate::mail::email;
 use crate::money::payment;
+use crate::personal_data::MergedRecords;
 use crate::prelude::*;
 
 /// Exports the dues that a person owes or pays, with payments and refunds.
@@ -44,4 +45,25 @@ fn dues_of(db: &Reader<'_>, person: PersonId) -> Result<Vec<Due>> {
     let mut dues: Vec<Due> = db.all(own, bind! { person })?;
     dues.extend(db.all::<Due>(paid, bind! { person })?);
     Ok(dues)
+}
+
+/// Moves the dues that a person owes or pays to another record of the same person.
+pub fn merge_person(tx: &Tx<'_>, records: &MergedRecords) -> Result<()> {
+    for (from, into) in &records.members {
+        tx.execute(
+            "update due set member_id = :into, updated_at = :now, version = version + 1
+             where account_id = :account and member_id = :from",
+            bind! { from, into },
+        )?;
+    }
+    let (from, into) = (records.from, records.into);
+    for text in [
+        "update due set person_id = :into, updated_at = :now, version = version + 1
+         where account_id = :account and person_id = :from",
+        "update due set payer_id = :into, updated_at = :now, version = version + 1
+         where account_id = :account and payer_id = :from",
+    ] {
+        tx.execute(text, bind! { from, into })?;
+    }
+    Ok(())
 }

@@ -15,6 +15,7 @@ use crate::mail::email::{self, NewEmail};
 use crate::messages::people;
 use crate::money::settings;
 use crate::prelude::*;
+use crate::roster::notification_settings::EmailKind;
 use crate::roster::person::{self, Person};
 use crate::roster::preferences::RecipientLocales;
 use crate::roster::{guardian, safeguarding};
@@ -294,6 +295,7 @@ fn queue_emails(
     let due = &record.due;
     let member = person::display_name(&person::find(tx, due.person_id)?);
     let locales = RecipientLocales::load(tx, &recipients)?;
+    let mut emails = Vec::new();
     for recipient in recipients {
         let locale = locales.of(&recipient);
         let to_name = person::display_name(&recipient);
@@ -304,21 +306,21 @@ fn queue_emails(
             (subject, email_body(record, day, tx.now(), &to_name, &member))
         };
         let (subject, body_text) = locale.run(write);
-        email::enqueue(
-            tx,
-            NewEmail {
-                person_id: Some(recipient.id),
-                about: due.id.to_string(),
-                to_name,
-                to_address,
-                subject,
-                body_text,
-                html_body: None,
-                locale,
-            },
-        )?;
+        emails.push(NewEmail {
+            person_id: Some(recipient.id),
+            kind: EmailKind::DuesReminder,
+            team_id: Some(team.id),
+            is_urgent: false,
+            about: due.id.to_string(),
+            to_name,
+            to_address,
+            subject,
+            body_text,
+            html_body: None,
+            locale,
+        });
     }
-    Ok(())
+    email::enqueue_all(tx, emails).map(drop)
 }
 
 /// Who gets the email: the payer, and the guardians who get messages if the payer is a minor or has no address. If the
@@ -333,7 +335,8 @@ fn recipients(tx: &Tx<'_>, due: &Due) -> Result<Vec<Person>> {
         let receiving = links.filter(|link| link.guardianship.receives_messages);
         recipients.extend(receiving.map(|link| link.guardian.id));
     }
-    people::email_recipients(tx, &recipients, |_| true)
+    let recipients = people::email_recipients(tx, &recipients, |_| Some(EmailKind::DuesReminder))?;
+    Ok(recipients.into_iter().map(|(person, _)| person).collect())
 }
 
 fn money(due: &Due, minor: i64) -> Money {

@@ -1,5 +1,6 @@
-//! The ledger: double-entry and append-only. The entries of every movement sum to zero, so the balance of one book
-//! always matches the balances of the others.
+//! The ledger: double-entry and append-only. Only the people of an entry change, when two records of a person are
+//! merged. The entries of every movement sum to zero, so the balance of one book always matches the balances of the
+//! others.
 
 use kit::string_enum;
 
@@ -200,4 +201,17 @@ pub fn find_by_subject(db: &Reader<'_>, subject: &str) -> Result<Vec<Entry>> {
         ),
         bind! { subject },
     )?)
+}
+
+/// Moves the entries of a person and payer to another record of the same person. The amounts and the times stay.
+pub(super) fn move_to_person(tx: &Tx<'_>, from: PersonId, into: PersonId) -> Result<()> {
+    for text in [
+        "update ledger_entry set person_id = :into
+         where account_id = :account and person_id = :from",
+        "update ledger_entry set payer_id = :into
+         where account_id = :account and payer_id = :from",
+    ] {
+        tx.execute(text, bind! { from, into })?;
+    }
+    Ok(())
 }

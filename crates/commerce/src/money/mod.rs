@@ -13,6 +13,7 @@ pub mod settings;
 
 pub use kit::money::MAX_AMOUNT;
 
+use crate::personal_data::PersonMerge;
 use crate::rights::ScopeName;
 use crate::web::module::Module;
 
@@ -30,6 +31,13 @@ pub const MODULE: Module = Module {
     api: api::routes,
     pages: pages::router,
     permissions: PERMISSIONS,
+    merge_person: Some(PersonMerge {
+        references: &["ledger_entry.person_id", "ledger_entry.payer_id", "payment.payer_id"],
+        run: |tx, records| {
+            ledger::move_to_person(tx, records.from, records.into)?;
+            payment::move_to_payer(tx, records.from, records.into)
+        },
+    }),
     notification_kinds: crate::notification_kinds! {
         Some(ScopeName::OrdersRead), "PaymentSettings" {
             "payment_settings.updated": "The account's payment settings were changed.";

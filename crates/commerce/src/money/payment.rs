@@ -448,3 +448,13 @@ pub fn record_refund_status(
     }
     Ok((after.status != before.status).then_some(after))
 }
+
+/// Moves the payments of a payer to another record of the same person.
+pub(super) fn move_to_payer(tx: &Tx<'_>, from: PersonId, into: PersonId) -> Result<()> {
+    tx.execute(
+        "update payment set payer_id = :into, updated_at = :now, version = version + 1
+         where account_id = :account and payer_id = :from",
+        bind! { from, into },
+    )?;
+    Ok(())
+}

@@ -82,6 +82,15 @@ pub fn list(
     with_lines(db, records)
 }
 
+/// The latest orders of a person, newest first.
+pub fn list_by_buyer(db: &Reader<'_>, person: PersonId, limit: i64) -> Result<Vec<OrderRecord>> {
+    let text = sql!(
+        OrderRecord::SELECT,
+        " where account_id = :account and buyer_person_id = :person order by id desc limit :limit"
+    );
+    Ok(db.all(text, bind! { person, limit })?)
+}
+
 /// Adds the lines to these orders.
 fn with_lines(db: &Reader<'_>, records: Vec<OrderRecord>) -> Result<Vec<Order>> {
     let mut lines = order::lines_of(db, records.iter().map(|record| record.id).collect())?;

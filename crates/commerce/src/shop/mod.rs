@@ -25,7 +25,7 @@ pub mod settle;
 pub mod stock;
 pub mod variant;
 
-use crate::personal_data::PersonalData;
+use crate::personal_data::{PersonMerge, PersonalData};
 use crate::rights::ScopeName;
 use crate::web::module::Module;
 
@@ -50,6 +50,10 @@ pub const MODULE: Module = Module {
         scope: Some(ScopeName::OrdersRead),
         export: personal_data::export_person,
         erase: personal_data::erase_person,
+    }),
+    merge_person: Some(PersonMerge {
+        references: &["shop_order.buyer_person_id", "shop_order.buyer_member_id"],
+        run: personal_data::merge_person,
     }),
     demo: Some(demo::create),
     notification_kinds: crate::notification_kinds! {

@@ -1,7 +1,8 @@
-//! Personal data in the store: export and erasure.
+//! Personal data in the store: export, erasure, and the move to another record of a person.
 
 use super::order::{self, Order, OrderRecord};
 use crate::money::payment;
+use crate::personal_data::MergedRecords;
 use crate::prelude::*;
 
 /// All orders of a person with their payments and refunds.
@@ -60,4 +61,23 @@ fn clear_buyer(tx: &Tx<'_>, id: OrderId) -> Result<()> {
         bind! { id },
     )?;
     payment::clear_free_text(tx, &id.to_string())
+}
+
+/// Moves the orders to another record of the same person. They keep the buyer's name at the time of the order.
+pub fn merge_person(tx: &Tx<'_>, records: &MergedRecords) -> Result<()> {
+    for (from, into) in &records.members {
+        tx.execute(
+            "update shop_order set buyer_member_id = :into, updated_at = :now,
+                 version = version + 1
+             where account_id = :account and buyer_member_id = :from",
+            bind! { from, into },
+        )?;
+    }
+    let (from, into) = (records.from, records.into);
+    tx.execute(
+        "update shop_order set buyer_person_id = :into, updated_at = :now, version = version + 1
+         where account_id = :account and buyer_person_id = :from",
+        bind! { from, into },
+    )?;
+    Ok(())
 }

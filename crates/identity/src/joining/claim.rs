@@ -251,6 +251,26 @@ fn record_decision(tx: &Tx<'_>, by: UserId, claim: &Claim, status: ClaimStatus) 
     find(tx, id)
 }
 
+/// Moves the claims to be a person, or their guardian, to another record of the same person. Of two open claims that are
+/// the same then, one stays.
+pub(super) fn move_to_person(tx: &Tx<'_>, from: PersonId, into: PersonId) -> Result<()> {
+    tx.execute(
+        "delete from claim
+         where account_id = :account and person_id = :from and status = 'open'
+           and exists (select 1 from claim o
+                       where o.account_id = claim.account_id and o.person_id = :into
+                         and o.status = 'open' and o.user_id = claim.user_id
+                         and o.team_id = claim.team_id and o.relation = claim.relation)",
+        bind! { from, into },
+    )?;
+    tx.execute(
+        "update claim set person_id = :into, updated_at = :now, version = version + 1
+         where account_id = :account and person_id = :from",
+        bind! { from, into },
+    )?;
+    Ok(())
+}
+
 row! {
     /// An open claim with the data of its user and team.
     #[derive(Debug, Clone)]

@@ -13,6 +13,7 @@ use crate::accounts::roles;
 use crate::accounts::user::{self, Role, User};
 use crate::mail::email::{self, NewEmail};
 use crate::prelude::*;
+use crate::roster::notification_settings::EmailKind;
 use crate::roster::person;
 use crate::roster::{access, enrollment, guardian, guards, linking, safeguarding};
 use crate::teams::team;
@@ -306,6 +307,27 @@ fn check_can_create(db: &Reader<'_>, by: UserId, invitation: &Invitation) -> Res
     }
 }
 
+/// The open invitations of people to be this person or their guardian, newest first.
+pub fn list_open_for_person(db: &Reader<'_>, person: PersonId) -> Result<Vec<Invitation>> {
+    let text = sql!(
+        Invitation::SELECT,
+        " where account_id = :account and person_id = :person",
+        IS_OPEN,
+        " order by id desc limit 20"
+    );
+    Ok(db.all(text, bind! { person })?)
+}
+
+/// Moves the invitations for a person to another record of the same person.
+pub(super) fn move_to_person(tx: &Tx<'_>, from: PersonId, into: PersonId) -> Result<()> {
+    tx.execute(
+        "update invitation set person_id = :into, updated_at = :now, version = version + 1
+         where account_id = :account and person_id = :from",
+        bind! { from, into },
+    )?;
+    Ok(())
+}
+
 /// Revokes the open invitations of a user who could not create them anymore.
 pub fn revoke_disallowed(tx: &Tx<'_>, creator: UserId) -> Result<()> {
     let text = sql!(
@@ -432,6 +454,9 @@ fn notify_inviter(tx: &Tx<'_>, invitation: &Invitation, user: &User) -> Result<(
     let subject = message!("Your invitation was accepted with another email address");
     let email = NewEmail {
         person_id: None,
+        kind: EmailKind::Security,
+        team_id: None,
+        is_urgent: false,
         about: invitation.id.to_string(),
         to_name: creator.name,
         to_address: creator.email,

@@ -11,7 +11,18 @@ pub mod invitation;
 pub mod pending_invitations;
 pub mod pages;
 
+use crate::personal_data::PersonMerge;
 use crate::web::module::Module;
 
 /// This module.
-pub const MODULE: Module = Module { pages: pages::router, ..Module::EMPTY };
+pub const MODULE: Module = Module {
+    pages: pages::router,
+    merge_person: Some(PersonMerge {
+        references: &["invitation.person_id", "claim.person_id"],
+        run: |tx, records| {
+            invitation::move_to_person(tx, records.from, records.into)?;
+            claim::move_to_person(tx, records.from, records.into)
+        },
+    }),
+    ..Module::EMPTY
+};

@@ -5,10 +5,12 @@
 
 mod day;
 mod local;
+mod time_of_day;
 mod zone;
 
 pub use day::{Day, Weekday};
 pub use local::LocalTime;
+pub use time_of_day::TimeOfDay;
 pub use zone::{LocalMoment, Observance, Zone};
 
 use std::fmt;

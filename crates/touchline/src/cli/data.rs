@@ -13,6 +13,7 @@ use crate::backup::{self, Manifest};
 use crate::demo;
 use crate::doctor::{self, CheckStatus};
 use crate::error::Code;
+use crate::file_store::FileStore;
 use crate::migrations::MIGRATIONS;
 use crate::web::app::App;
 
@@ -158,7 +159,27 @@ fn print_progress(table: &str, rows: u64) {
 }
 
 fn backup_json(manifest: &Manifest, file: &std::path::Path, origin: Origin) -> serde_json::Value {
-    json!({ "backup": { "file": file, "rows": manifest.rows(), "signature": origin } })
+    json!({ "backup": {
+        "file": file,
+        "rows": manifest.rows(),
+        "files": manifest.files(),
+        "missing_files": manifest.missing_files(),
+        "signature": origin,
+    } })
+}
+
+/// The number of uploaded files, and how many could not be backed up. Empty without any.
+fn describe_files(manifest: &Manifest) -> String {
+    let missing = match manifest.missing_files().len() {
+        0 => String::new(),
+        count => format!(
+            " {count} files are missing or damaged in the file store and not in the backup."
+        ),
+    };
+    match manifest.files() {
+        0 => missing,
+        count => format!(" It contains {count} uploaded files.{missing}"),
+    }
 }
 
 impl BackupCommand {
@@ -172,7 +193,8 @@ impl BackupCommand {
                 let (manifest, origin) = verified?;
                 ctx.print(&backup_json(&manifest, &file, origin), || {
                     let rows = manifest.rows();
-                    format!("{} is valid: {rows} rows.\n{}", file.display(), origin.notice())
+                    let files = describe_files(&manifest);
+                    format!("{} is valid: {rows} rows.{files}\n{}", file.display(), origin.notice())
                 })
             }
             Self::Key { file } => {
@@ -193,18 +215,19 @@ impl BackupCommand {
 async fn create(ctx: &CommandContext, to: Option<PathBuf>, sign: Option<PathBuf>) -> CommandResult {
     let key = sign.as_deref().map(SigningKey::read).transpose()?;
     let now = ctx.options().clock.now();
-    let db = ctx.open_migrated().await?;
+    let (db, store) = (ctx.open_migrated().await?, FileStore::new(&ctx.config)?);
     let to = if let Some(to) = to {
         to
     } else {
         super::private_folder(&ctx.config.data.join("backups"))?;
         backup::default_path(&ctx.config.data, now)
     };
-    let manifest = backup::create(&db, &to, now, key.as_ref(), print_progress).await?;
+    let manifest = backup::create((&db, &store), &to, now, key.as_ref(), print_progress).await?;
     let origin = if key.is_some() { Origin::Verified } else { Origin::Unsigned };
     ctx.print(&backup_json(&manifest, &to, origin), || {
         let signed = if key.is_some() { " It is signed." } else { "" };
-        format!("Created {} with {} rows.{signed}", to.display(), manifest.rows())
+        let files = describe_files(&manifest);
+        format!("Created {} with {} rows.{files}{signed}", to.display(), manifest.rows())
     })
 }
 
@@ -218,11 +241,13 @@ pub(super) struct Restore {
 impl Restore {
     pub(super) async fn run(self, ctx: &CommandContext) -> CommandResult {
         let key = self.check.key()?;
-        let db = ctx.open()?;
-        let (manifest, origin) =
-            backup::restore(&db, &self.file, key.as_ref(), print_progress).await?;
+        let (db, store) = (ctx.open()?, FileStore::new(&ctx.config)?);
+        let into = (&db, Some(&store));
+        let restored = backup::restore(into, &self.file, key.as_ref(), print_progress).await;
+        let (manifest, origin) = restored?;
         ctx.print(&backup_json(&manifest, &self.file, origin), || {
-            format!("Restored {} rows.\n{}", manifest.rows(), origin.notice())
+            let files = describe_files(&manifest);
+            format!("Restored {} rows.{files}\n{}", manifest.rows(), origin.notice())
         })
     }
 }

@@ -1,19 +1,53 @@
-//! Endpoints to export and erase personal data.
+//! Endpoints to export and erase personal data, and to merge people.
 
 use super::erasure;
 use super::person_export::{self, PersonExport};
+use super::person_merge;
 use crate::prelude::*;
 use crate::privacy::redaction;
-use crate::privacy::{PrivacyExport, PrivacyManage};
+use crate::privacy::{PeopleManage, PrivacyExport, PrivacyManage};
+use crate::roster::merge::{self as roster_merge, MergeRequest};
 use crate::roster::person;
+use crate::roster::private_data::{PrivateAccess, redact_response};
 use crate::roster::profile::Profile;
 use crate::shop::order::Order;
 use crate::web::idempotency;
 use crate::web::prelude::*;
 
-/// `/people/{person_id}/export`, `/people/{person_id}/erase` and `/orders/{order_id}/erase_buyer`.
+/// `/people/{person_id}/export`, `/people/{person_id}/merge`, `/people/{person_id}/erase` and
+/// `/orders/{order_id}/erase_buyer`.
 pub fn routes(routes: Routes) -> Routes {
-    routes.with(routes!(export)).with(routes!(erase)).with(routes!(erase_buyer))
+    routes
+        .with(routes!(export))
+        .with(routes!(merge))
+        .with(routes!(erase))
+        .with(routes!(erase_buyer))
+}
+
+/// Merge two people
+///
+/// The person becomes part of the person in `into_person_id`, who keeps their own values and takes over the missing
+/// ones and both medical notes. Memberships, guardians, RSVPs, messages, dues, orders and invitations move. The two
+/// members on the same team become one. If either person was known to be a minor, the remaining one is treated as a
+/// minor. Confirmations are not taken over. Afterwards, the ID of the merged person leads to 410 `gone`. This cannot be
+/// undone. Not available to keys that are limited to certain teams.
+#[endpoint(post, "/people/{person_id}/merge", id = "people_merge", tag = "Roster",
+    example = json!({ "into_person_id": "per_01kbm2x5q8f7vr0n3hd9tzc4wy" }),
+    200(ObjectResponse<Profile>, "The remaining person."))]
+async fn merge(
+    caller: Caller<PeopleManage>,
+    id: PersonId,
+    body: Body<MergeRequest>,
+) -> Result<Response> {
+    caller.require_all_teams()?;
+    let can_read = caller.credential().scopes.contains(ScopeName::RosterRead);
+    let private_access = PrivateAccess { can_read, wrote_note: false };
+    caller
+        .change(body, move |tx, request, expected| {
+            let person = person_merge::merge(tx, id, expected, &request)?;
+            redact_response(tx, private_access, person)
+        })
+        .await
 }
 
 /// Export a person's data
@@ -25,12 +59,8 @@ pub fn routes(routes: Routes) -> Routes {
     200(ObjectResponse<PersonExport>, "All stored data about the person."))]
 async fn export(caller: Caller<PrivacyExport>, id: PersonId) -> Result<Response> {
     caller.require_all_teams()?;
-    let subject = id.to_string();
-    let audit = move |tx: &Tx<'_>| {
-        person::find(tx, id)?;
-        tx.audit("person.exported", &subject, &serde_json::json!({ "person_ids": [subject] }))
-    };
-    caller.app().db.write(caller.scope(), audit).await?;
+    let record = move |tx: &Tx<'_>| person_export::record(tx, id);
+    caller.app().db.write(caller.scope(), record).await?;
     let scopes = caller.credential().scopes;
     caller.read(move |db| person_export::collect(db, scopes, id)).await
 }
@@ -48,7 +78,8 @@ async fn erase(
     body: Body<NoBody>,
 ) -> Result<Response> {
     let work = move |tx: &Tx<'_>, expected: &IfMatch| {
-        expected.check(person::find(tx, id))?;
+        let found = person::find(tx, id);
+        expected.check(roster_merge::or_gone(tx, &TeamAccess::AllTeams, id, found))?;
         erasure::erase(tx, id)
     };
     erase_with(caller, body, work).await
@@ -83,16 +114,25 @@ async fn erase_with<T: Serialize + Versioned + Send + 'static>(
     let app = caller.app().clone();
     let change = move |tx: &Tx<'_>, NoBody, expected: &IfMatch| {
         let (object, ids) = work(tx, expected)?;
-        // Repeating an earlier request must not return erased data.
-        for id in &ids {
-            idempotency::rewrite_mentions(tx, id, |text| redaction::redact_json(text, &ids))?;
-        }
+        redact_stored_responses(tx, &ids)?;
         Ok(object)
     };
     let answer = caller.change(body, change).await?;
-    // Removes remains of the erased data from the database file. Runs in the background, since the erasure is already
-    // committed.
+    clear_erased_pages(&app);
+    Ok(answer)
+}
+
+/// Redacts the stored responses that mention these objects, because repeating an earlier request must not return erased
+/// data.
+pub(crate) fn redact_stored_responses(tx: &Tx<'_>, ids: &[String]) -> Result<()> {
+    ids.iter().try_for_each(|id| {
+        idempotency::rewrite_mentions(tx, id, |text| redaction::redact_json(text, ids))
+    })
+}
+
+/// Removes remains of erased data from the database file. Runs in the background, since the erasure is already
+/// committed.
+pub(crate) fn clear_erased_pages(app: &App) {
     let db = app.db.clone();
     app.spawn(async move { db.truncate_wal().await });
-    Ok(answer)
 }

@@ -13,6 +13,9 @@ pub fn erase(tx: &Tx<'_>, id: PersonId) -> Result<(Profile, Vec<String>)> {
     let mut ids: Vec<_> = erased.iter().map(ToString::to_string).collect();
     let details = serde_json::json!({ "person_ids": ids });
     for person in &erased {
+        // The logs still have the ids of records that were merged into this one.
+        let merged = roster::merge::find_merged(tx, *person)?;
+        ids.extend(merged.iter().map(ToString::to_string));
         for personal_data in personal_data() {
             ids.extend((personal_data.erase)(tx, *person)?);
         }

@@ -1,8 +1,9 @@
-//! Export and erasure of personal data.
+//! Export and erasure of personal data, and merging two records of a person.
 
 pub mod api;
 pub mod person_export;
 pub mod erasure;
+pub mod person_merge;
 mod redaction;
 
 use crate::rights::ScopeName;
@@ -13,6 +14,8 @@ crate::permissions! {
     PrivacyExport: Some(ScopeName::RosterRead), Admin;
     /// Erase a person's data.
     PrivacyManage: Some(ScopeName::RosterWrite), Admin;
+    /// View and update all people of the club, and merge two records of the same person.
+    PeopleManage: Some(ScopeName::RosterWrite), Admin;
 }
 
 /// This module.

@@ -7,6 +7,7 @@ use utoipa::openapi::{RefOr, Schema};
 
 use crate::personal_data::PersonalData;
 use crate::prelude::*;
+use crate::roster::{merge, person};
 use crate::{personal_data, roster};
 
 /// All stored data about a person.
@@ -20,6 +21,13 @@ pub struct PersonExport {
     /// The sections of all modules. A section is `null` if the caller lacks its scope.
     #[serde(flatten)]
     pub sections: Map<String, Value>,
+}
+
+/// Records in the audit log that the data of a person is exported.
+pub fn record(tx: &Tx<'_>, id: PersonId) -> Result<()> {
+    merge::or_gone(tx, &TeamAccess::AllTeams, id, person::find(tx, id))?;
+    let subject = id.to_string();
+    tx.audit("person.exported", &subject, &json!({ "person_ids": [subject] }))
 }
 
 /// Collects the data that a credential with these scopes may read.

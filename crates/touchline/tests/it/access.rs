@@ -44,8 +44,8 @@ fn each_access_level_can_grant_the_scopes_of_its_permissions() {
     touchline::register_modules();
     let family = grantable_scopes(AccessLevel::Family);
     assert!(family.contains(ScopeName::EventsWrite) && family.contains(ScopeName::OrdersWrite));
-    assert!(!family.contains(ScopeName::RosterWrite) && !family.contains(ScopeName::WebhooksWrite));
-    assert!(grantable_scopes(AccessLevel::Staff).contains(ScopeName::RosterWrite));
+    assert!(!family.contains(ScopeName::TeamsWrite) && !family.contains(ScopeName::WebhooksWrite));
+    assert!(grantable_scopes(AccessLevel::Staff).contains(ScopeName::TeamsWrite));
     assert_eq!(grantable_scopes(AccessLevel::Admin), Scopes::all_named());
     assert!(
         !grantable_scopes(AccessLevel::Owner).is_wildcard(),

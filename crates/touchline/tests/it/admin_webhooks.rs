@@ -139,7 +139,7 @@ both! {
             ("ordering", "strict")]).await;
         assert_eq!(page.status, 422);
         let page = page.shows("id=\"url-error\"").shows("This URL is not public.").shows("TOUCHLINE_WEBHOOK_ALLOW_CIDRS").shows("https://10.0.0.1/x?&#60;b&#62;")
-            .shows("value=\"team.created\" checked").shows("value=\"strict\" checked").shows("<details class=\"fold\" open>");
+            .shows("value=\"team.created\" checked").shows("value=\"strict\" checked").shows("<details class=\"disclosure\" open>");
         assert!(!page.text.contains("<img src=x"));
         let page = add_webhook(&mut browser, "", &[("team_ids", "team_nobody"), ("ordering", "odd")]).await;
         assert_eq!(page.status, 422);

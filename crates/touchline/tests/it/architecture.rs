@@ -32,15 +32,20 @@ fn sources_of(name: &str) -> Vec<(PathBuf, String)> {
 }
 
 /// The modules with domain code: records, rules and SQL, beside their endpoints and pages.
-const DOMAIN: [&str; 16] = [
+const DOMAIN: [&str; 21] = [
     "accounts",
     "signin",
+    "files",
     "teams",
     "roster",
     "events",
+    "attendance",
+    "away_dates",
     "mail",
-    "messages",
     "message_templates",
+    "messages",
+    "event_emails",
+    "event_reminders",
     "money",
     "shop",
     "dues",

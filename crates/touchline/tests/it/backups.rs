@@ -10,7 +10,9 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use tempfile::TempDir;
 use testkit::process::Program;
+use testkit::{Client, json};
 
+use crate::files::{png, upload};
 use crate::program::{assert_fails_with, program};
 
 /// An entry of an archive.
@@ -138,6 +140,57 @@ fn rejects_backups_that_were_changed_or_signed_with_another_key() {
     // None of these attempts wrote to the database.
     let restored = target.json(&["restore", &signed, "--verify-key", &public]);
     assert_eq!(restored["backup"]["signature"], "verified");
+}
+
+#[tokio::test]
+async fn a_backup_contains_the_uploaded_files() {
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let program = program(folder.path());
+    let account = program.json(&["account", "create", "--name", "Harbour"])["account"].clone();
+    let id = account["id"].as_str().unwrap();
+    let scopes = ["--name", "x", "--scopes", "teams:read,teams:write"];
+    let key = program.json(&[&["key", "create", "--account", id][..], &scopes].concat());
+    let service = program.serve(&[]);
+    let client = Client::new(service.address, key["key"]["value"].as_str());
+    let logo = upload(&client, "logo", "logo.png", &png(300, 300)).await.created();
+    client.post("/teams", json!({ "name": "Hawks", "logo_file_id": logo.id() })).await.created();
+    drop(service);
+
+    let (archive, stored) = (path("b.tar.gz"), format!("files/{id}/{}", logo.id()));
+    let created = program.json(&["backup", "create", "--to", &archive]);
+    assert_eq!(
+        (&created["backup"]["files"], &created["backup"]["missing_files"]),
+        (&json!(2), &json!([]))
+    );
+    assert_eq!(program.json(&["backup", "verify", &archive])["backup"]["files"], 2);
+    let empty = TempDir::new().unwrap();
+    crate::program::program(empty.path()).json(&["restore", &archive]);
+    let bytes = fs::read(folder.path().join(&stored)).unwrap();
+    assert_eq!(fs::read(empty.path().join(&stored)).unwrap(), bytes);
+
+    let changed = repack(Path::new(&archive), |(name, mut bytes)| {
+        if name == stored {
+            bytes.push(0);
+        }
+        vec![(name, bytes)]
+    });
+    fs::write(path("changed.tar.gz"), changed).unwrap();
+    let outside = repack(Path::new(&archive), |(name, bytes)| {
+        let name = if name == stored { "files/evil".to_owned() } else { name };
+        vec![(name, bytes)]
+    });
+    fs::write(path("outside.tar.gz"), outside).unwrap();
+    let verify = |name: &str| program.run(&["backup", "verify", &path(name)]);
+    assert_fails_with(&verify("changed.tar.gz"), &["missing or damaged"]);
+    assert_fails_with(&verify("outside.tar.gz"), &["outside.tar.gz"]);
+
+    fs::remove_file(folder.path().join(&stored)).unwrap();
+    let without = program.json(&["backup", "create", "--to", &path("c.tar.gz")]);
+    assert_eq!(without["backup"]["missing_files"], json!([format!("{id}/{}", logo.id())]));
+    program.json(&["backup", "verify", &path("c.tar.gz")]);
+    let findings = program.json(&["doctor"])["findings"].to_string();
+    assert!(findings.contains("Files can be stored, read and deleted"), "{findings}");
 }
 
 #[test]

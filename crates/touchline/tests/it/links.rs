@@ -208,7 +208,7 @@ fn every_link_leads_somewhere_for_people_without_a_club() {
         let browser = w.browser_at(owner.id, Some(other_club)).await;
         let pages = crawl("owner of a new club", browser, &["/", "/account"]).await;
         assert_menu("owner of a new club", &pages, true);
-        assert!(pages["/admin/dues/new"].contains("href=\"/admin/teams/new\""));
+        assert!(pages["/admin/dues/new"].contains("href=\"/teams/new\""));
     });
 }
 

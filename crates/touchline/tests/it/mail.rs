@@ -9,6 +9,7 @@ use touchline::i18n::Locale;
 use touchline::ids::{AccountId, EmailId, PersonId};
 use touchline::mail::email::{self, NewEmail};
 use touchline::mailer::MailWorker;
+use touchline::roster::notification_settings::EmailKind;
 
 pub(crate) const DAY: u64 = 86_400;
 /// An id that emails can refer to in `about`.
@@ -34,6 +35,9 @@ pub(crate) async fn create_person(w: &World, account: AccountId, email: &str) ->
 pub(crate) fn email_to(person_id: PersonId) -> NewEmail {
     NewEmail {
         person_id: Some(person_id),
+        kind: EmailKind::Announcement,
+        team_id: None,
+        is_urgent: false,
         about: ABOUT.to_owned(),
         to_name: "Ana Silva".to_owned(),
         to_address: "ana@example.org".to_owned(),
@@ -46,7 +50,7 @@ pub(crate) fn email_to(person_id: PersonId) -> NewEmail {
 
 pub(crate) async fn queue_email(w: &World, account: AccountId, new: NewEmail) -> EmailId {
     let scope = Scope::account(account, "test");
-    w.db().write(scope, move |tx| email::enqueue(tx, new)).await.unwrap()
+    w.db().write(scope, move |tx| email::enqueue(tx, new)).await.unwrap().unwrap()
 }
 
 /// Queues an email of Harbour to one of its people.
@@ -91,7 +95,7 @@ fn ids(list: &Value) -> Vec<String> {
     list.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
 }
 
-async fn stranger_account(w: &World) -> AccountId {
+pub(crate) async fn stranger_account(w: &World) -> AccountId {
     let me = w.stranger.get("/me").await.ok();
     me.data()["account"]["id"].as_str().unwrap().parse().unwrap()
 }
@@ -104,6 +108,7 @@ both! {
         let now = "2026-09-05T10:00:00.000000Z";
         assert_eq!(email, json!({
             "object": "email", "id": id.to_string(), "person_id": person, "related_id": ABOUT,
+            "kind": "announcement", "team_id": null, "summary_id": null,
             "to_name": "Ana Silva", "to_address": "ana@example.org", "subject": "Training moves",
             "body_text": "We meet at six.", "status": "pending", "attempts": 0, "next_attempt_at": now,
             "last_error": null, "sent_at": null, "created_at": now, "updated_at": now, "version": 1

@@ -14,7 +14,7 @@ use crate::mail::{
     queue_one_email,
 };
 
-fn header<'a>(email: &'a Value, name: &str) -> Option<&'a str> {
+pub(crate) fn header<'a>(email: &'a Value, name: &str) -> Option<&'a str> {
     let headers = email["headers"].as_array().unwrap();
     headers.iter().find(|pair| pair[0] == name).and_then(|pair| pair[1].as_str())
 }
@@ -54,7 +54,8 @@ both! {
 
         assert_eq!(arrived["kind"], "multipart/alternative");
         let body = arrived["text"].as_str().unwrap().replace("\r\n", "\n");
-        assert_eq!(body.trim_end(), format!("{text}\n\n-- \nStop these emails: {link}"));
+        let links = format!("Stop these emails: {link}\nChoose which emails you get: {link}/settings");
+        assert_eq!(body.trim_end(), format!("{text}\n\n-- \n{links}"));
         let page = arrived["html"].as_str().unwrap();
         assert!(page.contains("<p>Olá 👋</p>") && page.contains(&format!("href=\"{link}\"")), "{page}");
         assert!(arrived["ascii"] == true && arrived["longest_line"].as_u64().unwrap() <= 998);

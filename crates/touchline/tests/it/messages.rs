@@ -115,7 +115,7 @@ both! {
         assert_eq!((&data["author"]["person_id"], &data["author"]["name"]), (&Value::Null, &Value::Null));
         let mut fields: Vec<_> = data.as_object().unwrap().keys().map(String::as_str).collect();
         fields.sort_unstable();
-        assert_eq!(fields, ["audience", "author", "body", "body_html", "created_at", "id", "kind", "metadata",
+        assert_eq!(fields, ["attachments", "audience", "author", "body", "body_html", "created_at", "event_id", "id", "kind", "metadata",
             "object", "parent_id", "pinned", "publish_at", "published_at", "receipt_counts", "retracted_at",
             "retracted_by", "status", "subject", "team_id", "thread_id", "updated_at", "version"]);
         assert_eq!(w.owner.get(&message_path(&sent)).await.ok().data(), data);

@@ -135,9 +135,9 @@ both! {
 
     async fn grants_only_what_the_page_showed(w: &World) {
         let club = w.club().await;
-        let app = register_app(w, Kind::Spa, CALLBACK, "teams:read roster:write").await;
+        let app = register_app(w, Kind::Spa, CALLBACK, "teams:read teams:write").await;
         let mut browser = w.browser(club.parent.id).await;
-        let asks = app.authorize_url(&[("scope", Some("teams:read roster:write"))]);
+        let asks = app.authorize_url(&[("scope", Some("teams:read teams:write"))]);
         let page = browser.get(&asks).await.header("location").unwrap().to_owned();
         browser.get(&page).await.ok();
         let (scope, parent) = (Scope::account(w.harbour, "test"), club.parent.id);
@@ -215,7 +215,7 @@ both! {
     async fn users_can_grant_only_their_own_permissions(w: &World) {
         let max = w.user(Role::Member, "max@example.org").await;
         let mut browser = w.browser(max.id).await;
-        let app = register_app(w, Kind::Spa, CALLBACK, "teams:read roster:write").await;
+        let app = register_app(w, Kind::Spa, CALLBACK, "teams:read teams:write").await;
         let page = start_consent(&mut browser, &app).await;
         let consent_page = browser.get(&page).await.ok().shows("You cannot allow this");
         assert!(!consent_page.text.contains("value=\"allow\""));
@@ -233,10 +233,10 @@ both! {
             tx.execute(text, store::bind! { user, person })
         });
         assert_eq!(link.await.unwrap(), 1);
-        let wide_scope = [("scope", Some("teams:read roster:write"))];
+        let wide_scope = [("scope", Some("teams:read teams:write"))];
         let sent = browser.get(&app.authorize_url(&wide_scope)).await;
         let page = sent.header("location").unwrap().to_owned();
-        browser.get(&page).await.ok().shows("permissions that you do not have in this club").shows("Change team rosters");
+        browser.get(&page).await.ok().shows("permissions that you do not have in this club").shows("Change your teams");
         let sent = browser.post(&page, &[("answer", "allow")]).await;
         let tokens = app.exchange(w, &query_parameter(sent.header("location").unwrap(), "code").unwrap()).await.ok();
         assert_eq!(tokens.body["scope"], "teams:read");

@@ -5,10 +5,18 @@ use std::path::Path;
 use crate::architecture::sources;
 
 /// Files that have routes but no pages.
-const NO_PAGES: [&str; 4] = ["web/health.rs", "web/docs.rs", "web/assets.rs", "web/routes.rs"];
+const NO_PAGES: [&str; 5] =
+    ["web/health.rs", "web/docs.rs", "web/assets.rs", "web/team_look.rs", "web/routes.rs"];
 /// Routes for programs, without a cookie.
-const PROGRAM_PATHS: [&str; 5] =
-    ["/.well-known/", "/oauth/token", "/oauth/revoke", "/oauth/introspect", "/stripe/webhook"];
+const PROGRAM_PATHS: [&str; 7] = [
+    "/.well-known/",
+    "/oauth/token",
+    "/oauth/revoke",
+    "/oauth/introspect",
+    "/stripe/webhook",
+    "/manifest.webmanifest",
+    "/service-worker.js",
+];
 
 /// The path of a page, with parameters in braces, and whether it accepts GET and POST.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -71,7 +71,7 @@ async fn roster_count(w: &World, team: &TestResponse) -> (i64, i64) {
     (number("roster_count"), number("version"))
 }
 
-const PRIVATE: [&str; 11] = [
+const PRIVATE: [&str; 12] = [
     "address",
     "birth_date",
     "email",
@@ -80,6 +80,7 @@ const PRIVATE: [&str; 11] = [
     "medical_note",
     "phone",
     "phone_normalized",
+    "photo_file_id",
     "is_minor",
     "adult_confirmed_at",
     "email_confirmed_at",

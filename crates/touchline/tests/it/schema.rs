@@ -14,7 +14,7 @@ use touchline::webhooks::delivery::{Attempts, Delivery, Status};
 use crate::webhooks_api::{create_webhook, webhook_path};
 
 #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is not general enough")]
-async fn tables(db: &Db) -> Vec<Table> {
+pub(crate) async fn tables(db: &Db) -> Vec<Table> {
     db.read(Scope::system("test"), |db| db.tables()).await.unwrap()
 }
 
@@ -102,7 +102,7 @@ both! {
         for table in &all {
             let has_account = table.columns.iter().any(|column| column.name == "account_id");
             // Users belong to the installation, not to one account.
-            let user_tables = ["app_user", "session", "totp", "recovery_code", "passkey", "ceremony", "once_link", "sign_in_failure"];
+            let user_tables = ["app_user", "user_notification_settings", "session", "totp", "recovery_code", "passkey", "ceremony", "once_link", "sign_in_failure"];
             // Nodes serve all accounts.
             let is_global = ["account", "installation", "dispatch_node", "dispatch_slot"].iter().chain(&user_tables).any(|name| *name == table.name);
             assert!(has_account || is_global, "{} has no account_id", table.name);

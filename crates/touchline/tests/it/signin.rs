@@ -54,7 +54,7 @@ both! {
         browser.post("/sign-in", &fields).await.redirects_to("/account/sessions");
         browser.get("/account/sessions").await.ok().shows("This browser");
         browser.get("/account").await.ok().shows("ana@example.org");
-        browser.get("/").await.redirects_to("/admin");
+        browser.get("/").await.ok().shows("/admin");
         browser.get("/sign-in").await.redirects_to("/");
         let entries = audit_entries_of(w, "user.signed_in").await;
         assert_eq!(entries.len(), 1);
@@ -79,7 +79,7 @@ both! {
         assert_eq!(w.nobody.get("/").await.header("location"), Some("/docs"));
         w.anonymous_browser().get("/").await.redirects_to("/sign-in");
         let bo = w.user(Role::Member, "cy@example.org").await;
-        w.browser(bo.id).await.get("/").await.redirects_to("/account");
+        w.browser(bo.id).await.get("/").await.ok();
     }
 
     async fn known_and_unknown_addresses_get_the_same_answer(w: &World) {

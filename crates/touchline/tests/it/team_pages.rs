@@ -1,4 +1,4 @@
-//! Tests of the team pages in the admin area.
+//! Tests of the team pages.
 
 use testkit::{Browser, TestResponse, World, both};
 use touchline::accounts::user::Role;
@@ -17,7 +17,7 @@ const TEAM: [(&str, &str); 7] = [
 
 /// Opens the form and submits it with these fields replaced.
 async fn add(browser: &mut Browser, changes: &[(&str, &str)]) -> TestResponse {
-    let page = browser.get("/admin/teams/new").await.ok();
+    let page = browser.get("/teams/new").await.ok();
     send(browser, &page, changes).await
 }
 
@@ -35,19 +35,22 @@ async fn send(
         })
         .to_vec();
     fields.push(("nonce", nonce));
-    browser.post("/admin/teams/new", &fields).await
+    browser.post("/teams/new", &fields).await
 }
 
 both! {
     async fn team_form_adds_a_team_once(w: &World) {
         let admin = w.user(Role::Admin, "admin@harbour.example").await;
         let mut browser = w.browser(admin.id).await;
-        browser.get("/admin/teams").await.ok().shows("No teams yet").shows("href=\"/admin/teams/new\"");
-        let page = browser.get("/admin/teams/new").await.ok();
-        send(&mut browser, &page, &[]).await.redirects_to("/admin/teams?done=added");
+        browser.get("/teams").await.ok().shows("No teams yet").shows("href=\"/teams/new\"");
+        let page = browser.get("/teams/new").await.ok();
+        let added = send(&mut browser, &page, &[]).await;
+        let roster = added.header("location").unwrap().to_owned();
+        assert!(added.status == 303 && roster.ends_with("/roster?done=created"), "{}", added.text);
         // Submitted twice, it creates one team.
-        send(&mut browser, &page, &[]).await.redirects_to("/admin/teams?done=added");
-        browser.get("/admin/teams?done=added").await.ok().shows("Team added.").shows("Harbour Hawks U12");
+        send(&mut browser, &page, &[]).await.redirects_to(&roster);
+        browser.get(&roster).await.ok().shows("Team added.").shows("Harbour Hawks U12");
+        browser.get("/teams").await.ok().shows("Harbour Hawks U12").shows("2026/27");
         let teams = w.owner.get("/teams").await.ok();
         assert_eq!(teams.data().as_array().unwrap().len(), 1);
         for (name, value) in TEAM {
@@ -55,10 +58,48 @@ both! {
         }
         let notifications = w.notifications().await;
         assert_eq!(notifications.iter().filter(|row| row["type"] == "team.created").count(), 1);
-        let id = teams.data()[0]["id"].as_str().unwrap();
-        w.owner.delete(&format!("/teams/{id}")).await.ok();
-        browser.get("/admin/teams").await.ok().shows("No teams yet");
-        browser.get("/admin/teams?state=archived").await.ok().shows("Harbour Hawks U12").shows("Archived");
+        browser.get("/admin/teams?state=archived").await.redirects_to("/teams?state=archived");
+    }
+
+    async fn teams_are_edited_archived_and_restored(w: &World) {
+        let club = w.club().await;
+        let (mut admin, mut coach) = (w.browser(club.admin.id).await, w.browser(club.coach.id).await);
+        let path = |below: &str| format!("/teams/{}{below}", club.hawks);
+        let shown = |page: &TestResponse, name: &str| page.text.split(&format!("name=\"{name}\" value=\"")).nth(1).unwrap().split('"').next().unwrap().to_owned();
+        // A coach changes the team, with a color of the row or an own one.
+        let page = coach.get(&path("/edit")).await.ok();
+        let fingerprint = shown(&page, "shown");
+        let fields = [("name", "Hawks"), ("season", "2027"), ("palette", "#b3122f"), ("color", ""), ("timezone", "Europe/Lisbon"), ("shown", fingerprint.as_str())];
+        coach.post(&path("/edit"), &fields).await.redirects_to(&path("/roster?done=team"));
+        let team = w.owner.get(&path("")).await.ok();
+        assert_eq!((&team.data()["season"], &team.data()["color"]), (&"2027".into(), &"#b3122f".into()));
+        // Somebody with an older page is warned, and keeps what they entered.
+        let old = [("name", "Falcons"), ("palette", "own"), ("color", "#123456"), ("timezone", "Europe/Lisbon"), ("shown", fingerprint.as_str())];
+        let page = coach.post(&path("/edit"), &old).await.refused_page(422).shows("Somebody else changed this").shows("value=\"Falcons\"").shows("value=\"#123456\"");
+        let fingerprint = shown(&page, "shown");
+        let again: Vec<_> = old.iter().map(|(name, value)| (*name, if *name == "shown" { fingerprint.as_str() } else { *value })).collect();
+        coach.post(&path("/edit"), &again).await.redirects_to(&path("/roster?done=team"));
+        for below in ["/archive", "/restore"] {
+            coach.get(&path(below)).await.refused_page(403);
+            coach.post(&path(below), &[]).await.refused_page(403);
+        }
+        coach.get("/teams/new").await.refused_page(403);
+        coach.get(&format!("/teams/{}/edit", club.otters)).await.refused_page(404);
+        w.browser(club.parent.id).await.get(&path("/edit")).await.refused_page(403);
+        // An admin archives and restores it.
+        let page = admin.get(&path("/archive")).await.ok().shows("Nothing is deleted");
+        let version = shown(&page, "version");
+        admin.post(&path("/archive"), &[("version", &version)]).await.redirects_to("/teams?done=archived");
+        admin.post(&path("/archive"), &[("version", &version)]).await.refused_page(422);
+        admin.get(&path("/archive")).await.ok().shows("already archived");
+        admin.get("/teams?state=archived").await.ok().shows("Falcons").shows("Restore");
+        admin.get(&path("/edit")).await.refused_page(409);
+        admin.get(&path("/roster/new")).await.refused_page(409);
+        coach.get("/teams").await.ok().shows("You are not on a team yet");
+        let page = admin.get(&path("/restore")).await.ok();
+        admin.post(&path("/restore"), &[("version", &shown(&page, "version"))]).await.redirects_to("/teams?done=restored");
+        let page = coach.get("/teams").await.ok().shows("Falcons");
+        assert!(!page.text.contains("Otters") && !page.text.contains("New team"), "{}", page.text);
     }
 
     async fn team_form_shows_errors_and_keeps_the_input(w: &World) {
@@ -67,7 +108,7 @@ both! {
         add(&mut browser, &[("name", "")]).await.refused_page(422).shows("id=\"name-error\"").shows("2026/27");
         add(&mut browser, &[("color", "blue")]).await.refused_page(422).shows("id=\"color-error\"");
         add(&mut browser, &[("timezone", "Nope/Zone")]).await.refused_page(422).shows("id=\"timezone-error\"");
-        add(&mut browser, &[("sport", ""), ("season", ""), ("color", "")]).await.redirects_to("/admin/teams?done=added");
+        assert_eq!(add(&mut browser, &[("sport", ""), ("season", ""), ("color", "")]).await.status, 303);
         add(&mut browser, &[]).await.refused_page(422).shows("Another active team already has this name");
         let teams = w.owner.get("/teams").await.ok();
         assert_eq!(teams.data().as_array().unwrap().len(), 1);

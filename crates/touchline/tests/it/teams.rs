@@ -77,8 +77,8 @@ both! {
         }
         // Fields without a value are null, not missing.
         assert_eq!(field_names(team.data()), ["age_group", "color", "created_at", "description",
-            "external_id", "gender", "id", "metadata", "name", "object", "roster_count", "season",
-            "sport", "status", "timezone", "unique_jerseys", "updated_at", "version"]);
+            "external_id", "gender", "id", "logo_file_id", "metadata", "name", "object", "roster_count",
+            "rsvp_reminder_hours", "season", "sport", "status", "timezone", "unique_jerseys", "updated_at", "version"]);
         let id_text = team.id().strip_prefix("team_").expect("a typed id");
         assert_eq!(id_text.len(), 26);
         assert!(id_text.chars().all(|c| "0123456789abcdefghjkmnpqrstvwxyz".contains(c)));

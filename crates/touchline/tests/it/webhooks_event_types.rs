@@ -221,6 +221,10 @@ async fn trigger_other_events(w: &World, club: &TestClub) {
     let member_path = |below: &str| format!("{hawks}/roster/{below}");
     let change = json!({ "jersey_number": "7", "positions": ["wing"], "birth_date": "2001-02-03" });
     w.owner.patch(&member_path(&club.lia.member), change).await.ok();
+    let twin =
+        w.add_member(&club.hawks, json!({ "first_name": "Lia", "allow_duplicate": true })).await;
+    let into = json!({ "into_person_id": club.lia.person });
+    w.owner.post(&format!("/people/{}/merge", twin.person), into).await.ok();
     let pitch =
         json!({ "name": "Pitch", "latitude": 38.7, "longitude": -9.1, "address": "Quay 1" });
     let pitch = w.owner.post("/locations", pitch).await.created();
@@ -238,6 +242,18 @@ async fn trigger_other_events(w: &World, club: &TestClub) {
         w.owner.put(&event_path(&format!("/rsvps/{}", member.member)), body).await.ok();
     }
     w.owner.patch(&event_path(""), json!({ "title": "Final" })).await.ok();
+    let soon =
+        json!({ "team_id": club.hawks, "type": "practice", "starts_at": "2026-09-05T10:30:00Z" });
+    let soon = w.owner.post("/events", soon).await.created();
+    let late = json!({ "member_id": club.max.member, "status": "late", "note": "asthma" });
+    w.owner
+        .put(&format!("/events/{}/attendance", soon.id()), json!({ "entries": [late] }))
+        .await
+        .ok();
+    let away = json!({ "starts_on": "2027-01-01", "ends_on": "2027-01-02", "note": "asthma" });
+    let away_path = format!("/people/{}/away_dates", club.max.person);
+    let away = w.owner.post(&away_path, away).await.created();
+    w.owner.delete(&format!("{away_path}/{}", away.id())).await.ok();
     w.owner.delete(&location_path).await.ok();
     let feed = w.owner.post("/calendar_feeds", json!({ "team_id": club.hawks })).await.created();
     w.owner.delete(&format!("/calendar_feeds/{}", feed.id())).await.ok();
@@ -309,7 +325,7 @@ both! {
         for body in &bodies {
             let (kind, object) = (body["type"].as_str().unwrap(), &body["data"]["object"]);
             let is_about_club = ["team", "location", "account", "user", "webhook", "ping", "discount", "payment_settings", "message_template"].iter().any(|start| kind.starts_with(start));
-            let is_about_person = kind == "roster.person_updated" || (kind.starts_with("calendar") && object["person_id"].is_string());
+            let is_about_person = kind.starts_with("roster.person_") || kind.starts_with("away_date.") || (kind.starts_with("calendar") && object["person_id"].is_string());
             assert!(is_about_club || is_about_person || object["team_id"].is_string(), "{kind}: {object}");
         }
         let text = bodies.iter().map(Value::to_string).collect::<String>();

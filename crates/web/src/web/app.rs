@@ -6,6 +6,7 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use kit::id::Id;
 use kit::{Clock, IdGenerator, Rng};
 use store::Db;
 use tokio::sync::watch;
@@ -14,11 +15,13 @@ use tokio::task::JoinSet;
 use crate::accounts::usage::{self, UsageCounter};
 use crate::card_provider::Cards;
 use crate::config::{BaseUrl, Config, Secret};
+use crate::file_store::FileStore;
 use crate::passwords::PasswordHasher;
 use crate::prelude::*;
 use crate::secrets::Secrets;
 use crate::smtp::direct::{DirectEmail, DirectMailer};
 use crate::unsubscribe_key::UnsubscribeKey;
+use crate::uploads::UploadChecker;
 use crate::web::admission::RosterAccessCache;
 use crate::web::body::UploadLimiter;
 use crate::web::cache::Cache;
@@ -57,6 +60,9 @@ pub struct AppInner {
     pub direct_mailer: DirectMailer,
     /// Card payments, if they are configured.
     pub cards: Option<Cards>,
+    /// The store of uploaded files.
+    pub files: FileStore,
+    pub uploads: UploadChecker,
     pub usage: UsageCounter,
     pub cache: Cache,
     pub roster_access_cache: RosterAccessCache,
@@ -89,6 +95,8 @@ impl App {
             passwords: PasswordHasher::new(rng.clone()),
             direct_mailer: DirectMailer::new(&config, clock.clone(), rng.clone())?,
             cards: Cards::new(&config).map_err(Error::internal)?,
+            files: FileStore::new(&config).map_err(Error::internal)?,
+            uploads: UploadChecker::default(),
             secrets: Secrets::new(key, config.secret.as_ref().map(Secret::reveal)),
             limits: Limits::new(config.auth_failures, clock.clone(), rng.clone()),
             usage: UsageCounter::new(clock.clone()),
@@ -120,6 +128,11 @@ impl App {
 
     /// Generates a request id.
     pub fn new_request_id(&self) -> RequestId {
+        self.new_id()
+    }
+
+    /// Generates an id outside of a transaction.
+    pub fn new_id<K>(&self) -> Id<K> {
         self.ids.generate(self.clock.now(), &self.rng)
     }
 

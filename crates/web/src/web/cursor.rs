@@ -18,7 +18,7 @@ use crate::web::query::{FromQuery, Params};
 /// The length of the truncated MAC, in bytes.
 const MAC_LENGTH: usize = 16;
 /// The maximum length of a cursor. A longer one is rejected without decoding it.
-const MAX_LENGTH: usize = 200;
+const MAX_LENGTH: usize = 1500;
 
 /// A sort key that can be encoded in a cursor.
 pub trait SortKey: Sized {
@@ -56,6 +56,18 @@ impl<K> SortKey for (Timestamp, Id<K>) {
         let (time, id) = bytes.split_first_chunk::<8>()?;
         let time = Timestamp::from_micros(i64::from_be_bytes(*time));
         Some((time, Id::from_bytes(id)?))
+    }
+}
+
+/// For lists that are sorted by name, and by id where names are equal.
+impl<K> SortKey for (String, Id<K>) {
+    fn to_bytes(&self) -> Vec<u8> {
+        [&self.1.to_bytes(), self.0.as_bytes()].concat()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (id, name) = bytes.split_at_checked(16)?;
+        Some((String::from_utf8(name.to_vec()).ok()?, Id::from_bytes(id)?))
     }
 }
 

@@ -40,6 +40,7 @@ use crate::web::app::App;
          (name = "Events", description = "Games, practices and other events, with locations, RSVPs and duties."),
          (name = "Calendars", description = "Calendar feeds that calendar apps subscribe to."),
          (name = "Messages", description = "Announcements, conversations, read receipts and outgoing emails."),
+         (name = "Files", description = "Attachments of messages, logos of teams and photos of people."),
          (name = "Money", description = "Payment settings, checkout sessions for card payments, and the payments and refunds of all orders and dues."),
          (name = "Store", description = "Products, discount codes and orders."),
          (name = "Dues", description = "Membership dues, payments, refunds and statements."),

@@ -31,6 +31,7 @@ macro_rules! guides {
 }
 
 guides! {
+    "pages": "Pages of the team app";
     "api": "Using the API";
     "oauth": "Connecting apps";
     "webhooks": "Receiving webhooks";

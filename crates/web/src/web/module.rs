@@ -8,7 +8,7 @@ use super::routes::Routes;
 use crate::accounts::permissions::PermissionInfo;
 use crate::demo_club::DemoClub;
 use crate::notification_kinds::Kind;
-use crate::personal_data::PersonalData;
+use crate::personal_data::{PersonMerge, PersonalData};
 use crate::prelude::*;
 use crate::signals::Reaction;
 
@@ -27,6 +27,8 @@ pub struct Module {
     /// Registers its functions with the hooks of other modules.
     pub register_hooks: fn(),
     pub personal_data: Option<PersonalData>,
+    /// How its data moves when two records of a person are merged.
+    pub merge_person: Option<PersonMerge>,
     /// Adds its part of the demo club.
     pub demo: Option<fn(&Tx<'_>, &mut DemoClub) -> Result<()>>,
 }
@@ -41,6 +43,7 @@ impl Module {
         reactions: &[],
         register_hooks: || {},
         personal_data: None,
+        merge_person: None,
         demo: None,
     };
 }

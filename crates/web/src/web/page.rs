@@ -4,6 +4,7 @@
 //! field `frame`. `templates/parts.html` describes how to write one.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use askama::Template;
 use axum::response::{IntoResponse, Response};
@@ -13,6 +14,8 @@ use http::header::{
 };
 use http::{HeaderValue, StatusCode};
 
+use super::nav::Nav;
+use super::team_look::{TeamLook, initials};
 use super::visitor::PageResult;
 use crate::i18n::Locale;
 use crate::prelude::*;
@@ -44,9 +47,17 @@ macro_rules! sections {
 sections! {
     /// A page that is not in a menu.
     None = mark!("Menu"), "/", "menu";
+    Home = mark!("Home"), "/", "house";
+    Schedule = mark!("Schedule"), "/schedule", "calendar";
+    Messages = mark!("Messages"), "/messages", "message-circle";
+    MyTeams = mark!("Teams"), "/teams", "shield";
+    More = mark!("More"), "/more", "ellipsis";
+    Locations = mark!("Locations"), "/locations", "map-pin";
+    Notifications = mark!("Notifications"), "/account/notifications", "bell";
     Overview = mark!("Overview"), "/admin", "layout-dashboard";
-    Teams = mark!("Teams"), "/admin/teams", "shirt";
-    Members = mark!("Members"), "/admin/members", "users";
+    People = mark!("People"), "/people", "users";
+    Teams = mark!("Teams"), "/teams", "shield";
+    Members = mark!("Members"), "/admin/members", "lock";
     Store = mark!("Store"), "/admin/store", "shopping-bag";
     Orders = mark!("Orders"), "/admin/orders", "receipt";
     Dues = mark!("Dues"), "/admin/dues", "banknote";
@@ -72,10 +83,14 @@ sections! {
 /// A menu: groups of entries with their headings. The heading of the first group is empty.
 type Menu = &'static [(&'static str, &'static [Section])];
 
+/// The main menu of the team app: the tab bar on a phone.
+pub const MAIN: [Section; 4] =
+    [Section::Home, Section::Schedule, Section::Messages, Section::MyTeams];
+
 /// The menu of the admin area.
 pub const ADMIN: Menu = &[
     ("", &[Section::Overview]),
-    (mark!("People"), &[Section::Teams, Section::Members]),
+    (mark!("People"), &[Section::People, Section::Teams, Section::Members]),
     (mark!("Money"), &[Section::Store, Section::Orders, Section::Dues]),
     (mark!("Data"), &[Section::AuditLog]),
     (
@@ -86,24 +101,19 @@ pub const ADMIN: Menu = &[
 ];
 
 /// The menu of the user's own account.
-pub const ACCOUNT: Menu = &[
-    (
-        "",
-        &[
-            Section::Profile,
-            Section::Password,
-            Section::TwoStep,
-            Section::Passkeys,
-            Section::Sessions,
-            Section::ConnectedApps,
-            Section::Joining,
-        ],
-    ),
-    (mark!("Money"), &[Section::MyStore, Section::MyOrders, Section::MyDues]),
-];
-
-/// The account menu of a user without a club, who has no store and no dues.
-pub const ACCOUNT_WITHOUT_CLUB: Menu = &[ACCOUNT[0]];
+pub const ACCOUNT: Menu = &[(
+    "",
+    &[
+        Section::Profile,
+        Section::Notifications,
+        Section::Password,
+        Section::TwoStep,
+        Section::Passkeys,
+        Section::Sessions,
+        Section::ConnectedApps,
+        Section::Joining,
+    ],
+)];
 
 impl Section {
     /// The entry's label.
@@ -160,6 +170,13 @@ pub struct Frame {
     /// The CSRF token for the forms of the page.
     pub csrf: String,
     pub flash: Option<Flash>,
+    /// The session that the page belongs to, for the service worker: [`super::offline::session_name`]. Empty if nobody is
+    /// signed in, and `None` if the page does not know.
+    pub session: Option<String>,
+    /// The main menu of a signed-in user.
+    pub nav: Arc<Nav>,
+    /// The team that the page is about.
+    pub team: Option<TeamId>,
 }
 
 impl Frame {
@@ -174,6 +191,9 @@ impl Frame {
             is_admin: false,
             csrf: String::new(),
             flash: None,
+            session: None,
+            nav: Arc::default(),
+            team: None,
         }
     }
 
@@ -214,17 +234,53 @@ impl Frame {
 
     /// The user's initials, at most two.
     pub fn initials(&self) -> String {
-        let name = self.user.as_deref().unwrap_or_default();
-        let words = name.split(|c: char| !c.is_alphanumeric());
-        let letters = words.filter_map(|word| word.chars().next()).take(2);
-        letters.flat_map(char::to_uppercase).collect()
+        initials(self.user.as_deref().unwrap_or_default(), 2)
+    }
+
+    /// Sets the team that the page is about, which is highlighted in the menu.
+    #[must_use]
+    pub fn team(self, team: TeamId) -> Self {
+        Self { team: Some(team), ..self }
+    }
+
+    /// Whether the page is about this team.
+    pub fn is_about(&self, team: &TeamId) -> bool {
+        self.team == Some(*team)
+    }
+
+    /// The entries of the main menu for which a phone has no tab.
+    pub fn other_sections(&self) -> &'static [Section] {
+        let all = &[
+            Section::MyStore,
+            Section::MyOrders,
+            Section::MyDues,
+            Section::Locations,
+            Section::People,
+            Section::Overview,
+        ];
+        // Families see neither locations nor the directory; coaches see the locations.
+        match (self.is_admin, self.nav.is_staff) {
+            (true, _) => all,
+            (false, true) => &all[..4],
+            (false, false) => &all[..3],
+        }
+    }
+
+    /// Whether the page is one that a phone opens with the tab "More".
+    pub fn is_more(&self) -> bool {
+        !MAIN.contains(&self.section)
+    }
+
+    /// The crest of the club.
+    pub fn club_look(&self) -> TeamLook {
+        TeamLook::of_club(self.club.as_deref().unwrap_or("Touchline"))
     }
 }
 
 /// The Content-Security-Policy of pages: they load from this server and submit forms to it, nothing else.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; \
-    frame-ancestors 'none'; form-action 'self'";
+    worker-src 'self'; manifest-src 'self'; frame-ancestors 'none'; form-action 'self'";
 
 /// Renders a page.
 ///

@@ -80,7 +80,7 @@ pub struct RowPage<T> {
 impl<T> RowPage<T>
 where
     T: Paged + Send + 'static,
-    T::SortKey: SortKey + Copy + Send + 'static,
+    T::SortKey: SortKey + Clone + Send + 'static,
 {
     /// Reads the requested page.
     pub async fn read<N: Permission>(

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
@@ -18,6 +19,8 @@ use super::admission::LOAD_ROSTER_ACCESS;
 use super::context::Context;
 use super::form::Form;
 use super::list::Times;
+use super::nav::{LOAD_NAV, Nav};
+use super::offline;
 use super::page::{Flash, Frame, Section};
 use super::public_url;
 use crate::accounts::permissions::{AccessLevel, Permission};
@@ -86,6 +89,8 @@ pub struct GuestForm {
 pub struct Visitor<N> {
     pub guest: Guest,
     pub visit: SessionLookup,
+    /// The main menu, with the teams that the visitor can open.
+    pub nav: Arc<Nav>,
     permission: PhantomData<fn() -> N>,
 }
 
@@ -109,7 +114,7 @@ impl Guest {
         message.map(|(_, text)| Flash::success(t!(text)))
     }
 
-    async fn load(parts: &mut Parts, app: &App) -> Result<Self> {
+    pub(super) async fn load(parts: &mut Parts, app: &App) -> Result<Self> {
         let context = Context::of(parts)?;
         let existing = session_cookie(&parts.headers);
         let visit = match existing.clone() {
@@ -146,7 +151,14 @@ impl Guest {
 
     /// The layout of a page without sign-in, with the CSRF token of this browser.
     pub fn frame(&self, title: impl Into<Cow<'static, str>>) -> Frame {
-        Frame::plain(title).csrf(self.csrf.clone())
+        let session = Some(self.session_name());
+        Frame { session, ..Frame::plain(title).csrf(self.csrf.clone()) }
+    }
+
+    /// The name of the session for the service worker. Empty if nobody is signed in.
+    fn session_name(&self) -> String {
+        let visit = self.visit.as_ref().filter(|visit| !visit.pending);
+        visit.map(|visit| offline::session_name(&self.app, visit)).unwrap_or_default()
     }
 
     /// Sets the cookie that the forms of this page need.
@@ -207,7 +219,8 @@ impl FromRequest<App> for GuestForm {
         let (mut parts, body) = request.into_parts();
         let guest = Guest::load(&mut parts, app).await?;
         let request = Request::from_parts(parts, body);
-        let form = Form::read(request, app, &guest.csrf).await?;
+        let signed_in = guest.visit.as_ref().is_some_and(|visit| !visit.pending);
+        let form = Form::read(request, app, &guest.csrf, signed_in).await?;
         Ok(Self { guest, form })
     }
 }
@@ -216,7 +229,7 @@ impl<N: Permission> FromRequestParts<App> for Visitor<N> {
     type Rejection = PageError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> PageResult<Self> {
-        Self::authorize(Guest::from_request_parts(parts, app).await?)
+        Self::authorize(Guest::from_request_parts(parts, app).await?).await
     }
 }
 
@@ -225,13 +238,18 @@ impl<N: Permission> FromRequest<App> for VisitorForm<N> {
 
     async fn from_request(request: Request, app: &App) -> PageResult<Self> {
         let GuestForm { guest, form } = GuestForm::from_request(request, app).await?;
-        Ok(Self { visitor: Visitor::authorize(guest)?, form })
+        Ok(Self { visitor: Visitor::authorize(guest).await?, form })
     }
 }
 
 impl<N: Permission> Visitor<N> {
+    /// The visitor behind a guest, for a page that is also shown to others.
+    pub async fn from_guest(guest: Guest) -> PageResult<Self> {
+        Self::authorize(guest).await
+    }
+
     /// Checks the session and the permission. Redirects to sign-in if there is no complete session.
-    fn authorize(guest: Guest) -> PageResult<Self> {
+    pub(super) async fn authorize(guest: Guest) -> PageResult<Self> {
         let Some(visit) = guest.visit.clone() else {
             return Err(PageError::Redirect(sign_in_url(&guest.path_and_query)));
         };
@@ -242,7 +260,8 @@ impl<N: Permission> Visitor<N> {
             )));
         }
         check_permission::<N>(visit.role)?;
-        Ok(Self { guest, visit, permission: PhantomData })
+        let nav = Arc::new(load_nav(&guest, &visit).await?);
+        Ok(Self { guest, visit, nav, permission: PhantomData })
     }
 
     /// The service.
@@ -265,6 +284,8 @@ impl<N: Permission> Visitor<N> {
         let SessionLookup { name, club_name, role, clubs, .. } = &self.visit;
         let frame = Frame::signed_in(title, section, name, &self.guest.csrf);
         let clubs = usize::try_from(*clubs).unwrap_or_default();
+        let session = Some(self.guest.session_name());
+        let frame = Frame { nav: Arc::clone(&self.nav), session, ..frame };
         match club_name {
             Some(club) => frame.club(club, clubs, role.is_some_and(|role| role != Role::Member)),
             None => frame,
@@ -349,6 +370,14 @@ impl<N: Permission> Visitor<N> {
         }
         Err(PageError::Redirect(format!("/confirm?next={}", url_encode(back))))
     }
+}
+
+/// The main menu. A user without a club has an empty one.
+async fn load_nav(guest: &Guest, visit: &SessionLookup) -> Result<Nav> {
+    let (Some(club), user) = (visit.club, visit.user) else { return Ok(Nav::default()) };
+    let is_admin = visit.role.is_some_and(|role| role != Role::Member);
+    let scope = guest.scope_in(club, user);
+    guest.app.db.read(scope, move |db| LOAD_NAV.get()?(db, user, is_admin)).await
 }
 
 /// Fails if a user with this role does not have the permission. For members, what they are on the rosters is

@@ -54,7 +54,8 @@ async fn find(caller: Caller<EventsRead>, id: EventId) -> Result<Response> {
 /// Omitted fields stay unchanged; `null` clears a field. In a series, `apply_to` selects whether the following events
 /// or all events change too. Events that were changed individually stay unchanged, unless `override_exceptions` is
 /// `true`: then the fields of this request apply to them too, and a new start moves them back into the series. Events
-/// that are over keep their times, unless this event is over itself.
+/// that are over keep their times, unless this event is over itself. The people on the team get an email if the time or
+/// place of an event within the next 14 days changes.
 #[endpoint(patch, "/events/{event_id}", id = "events_update", tag = "Events",
     example = json!({ "starts_at": "2026-09-08T19:00", "notes": "Starts half an hour later" }),
     200(ObjectResponse<EventView>, "The updated event."))]
@@ -94,7 +95,8 @@ async fn delete(
 /// Cancel an event
 ///
 /// The event stays visible. In a series, `apply_to` selects whether the following events or all events are cancelled
-/// too. Events that are over are skipped, unless this event is over itself.
+/// too. Events that are over are skipped, unless this event is over itself. The people on the team get an email about
+/// events within the next 14 days.
 #[endpoint(post, "/events/{event_id}/cancel", id = "events_cancel", tag = "Events",
     example = json!({ "reason": "Pitch under water", "apply_to": "this" }),
     200(ObjectResponse<EventView>, "The cancelled event."))]
@@ -114,7 +116,7 @@ async fn cancel(
 /// Postpone an event
 ///
 /// Marks an event as postponed: it takes place later, at a time that is not known yet. Updating `starts_at` schedules
-/// it again.
+/// it again. The people on the team get an email about an event within the next 14 days.
 #[endpoint(post, "/events/{event_id}/postpone", id = "events_postpone", tag = "Events",
     200(ObjectResponse<EventView>, "The postponed event."))]
 async fn postpone(

@@ -75,7 +75,8 @@ async fn answer(
 
 /// List a member's RSVP history
 ///
-/// Returns all answers, oldest first. `answer` is `null` if the answer was withdrawn because the member left the team.
+/// Returns all answers, oldest first. `answer` is `null` if the answer was withdrawn because the member left the team or is
+/// no longer away.
 #[endpoint(get, "/events/{event_id}/rsvps/{member_id}/history", id = "rsvps_history", tag = "Events",
     params(("event_id" = EventId, Path), ("member_id" = MemberId, Path),
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of entries per page. Default: 50."),

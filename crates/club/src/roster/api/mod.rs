@@ -7,6 +7,7 @@ use kit::string_enum;
 use crate::prelude::*;
 use crate::roster::export::RosterTable;
 use crate::roster::member::{self, Member, MemberChange, MemberFilter, MemberStatus};
+use crate::roster::merge::PersonMergeSnapshot;
 use crate::roster::new_members::{self, NewMember, RosterBatch};
 use crate::roster::private_data::{HasPrivateData, PrivateAccess, redact_member, redact_response};
 use crate::roster::profile::{self, PeopleFilter, Profile, ProfileChange};
@@ -18,6 +19,7 @@ use crate::web::reply::BatchResponse;
 /// Routes of the roster of a team, of batches and of people.
 pub fn routes(routes: Routes) -> Routes {
     let routes = routes.with_snapshot("Member", &[]).with_snapshot("Person", &[]);
+    let routes = routes.with_schema::<PersonMergeSnapshot>();
     let routes = routes
         .with(routes!(list, add))
         .with(routes!(find, change, remove))

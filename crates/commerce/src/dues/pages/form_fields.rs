@@ -21,7 +21,7 @@ pub(super) const INSTALLMENTS: Field = Field::rows(
         max: MAX_INSTALLMENTS,
         empty: 2,
         error: mark!("Installment {row}: {error}"),
-        class: "pair level rows",
+        class: "pair level rowset",
         row_class: "",
     },
 )

@@ -105,7 +105,7 @@ const VARIANTS: Rows = Rows {
     max: variant::MAX_VARIANTS,
     empty: 3,
     error: "",
-    class: "rows",
+    class: "rowset",
     row_class: "rowed",
 };
 

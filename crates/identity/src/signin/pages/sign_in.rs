@@ -1,5 +1,6 @@
 //! `/sign-in`, `/sign-in/code` and `/sign-out`.
 
+use http::{HeaderName, HeaderValue};
 use kit::secret::Token;
 use kit::text;
 
@@ -33,6 +34,7 @@ struct SignInPage<'a> {
     next: &'a str,
 }
 
+const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
 const FIELDS: &[Field] = &[fields::NEXT, fields::EMAIL, fields::PASSWORD];
 
 #[derive(Template)]
@@ -226,5 +228,8 @@ async fn sign_out(GuestForm { guest, .. }: GuestForm) -> PageResult {
         guest.write("sessions", move |tx| session::end(tx, user, id)).await?;
         audit(&guest, user, "user.signed_out", json!({})).await?;
     }
-    Ok(clear_session_cookie(see_other("/sign-in?done=signed-out")))
+    let mut response = clear_session_cookie(see_other("/sign-in?done=signed-out"));
+    // The service worker and the pages that it has kept for reading offline.
+    response.headers_mut().insert(CLEAR_SITE_DATA, HeaderValue::from_static("\"storage\""));
+    Ok(response)
 }

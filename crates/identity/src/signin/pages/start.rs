@@ -1,4 +1,4 @@
-//! `/`: redirects to the right start page. `/accounts`: switches to another club.
+//! What `/` shows to visitors who have no club. `/accounts`: switches to another club.
 
 use axum::response::Redirect;
 use http::HeaderMap;
@@ -13,7 +13,7 @@ use crate::web::prelude::*;
 use crate::web::visitor::Guest;
 
 pub(super) fn router() -> Router<App> {
-    Router::new().route("/", get(start)).route("/accounts", get(choose).post(switch))
+    Router::new().route("/accounts", get(choose).post(switch))
 }
 
 #[derive(Template)]
@@ -22,17 +22,12 @@ struct NotSetUpPage {
     frame: Frame,
 }
 
-/// Redirects browsers to the start page of the user and other clients to the API reference. Before the initial setup,
-/// shows how to set up the service; the setup link itself is a secret and never shown here.
-async fn start(guest: Guest, headers: HeaderMap) -> PageResult {
+/// Redirects users without a club to their invitations, other browsers to sign-in, and other clients to the API
+/// reference. Before the initial setup, shows how to set up the service; the setup link itself is a secret and never
+/// shown here.
+pub async fn start(guest: Guest, headers: HeaderMap) -> PageResult {
     if let Some(visit) = &guest.visit {
-        return Ok(see_other(match visit.role {
-            _ if visit.pending => "/sign-in/code",
-            Some(Role::Owner | Role::Admin) => "/admin",
-            // Users without a club find their invitations and requests there.
-            None => "/account/claims",
-            _ => "/account",
-        }));
+        return Ok(see_other(if visit.pending { "/sign-in/code" } else { "/account/claims" }));
     }
     let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !accept.contains("text/html") {

@@ -1,9 +1,5 @@
 //! `/account/two-step`: set-up of an authenticator app, and recovery codes.
 
-use std::fmt::Write;
-
-use qrcodegen::{QrCode, QrCodeEcc};
-
 use super::account::{current_user, needs_email_confirmation};
 use super::{AccountForm, AccountVisitor};
 use super::{attempt, audit, audit_failure, email_user, fields, flash, uncount_attempt};
@@ -13,6 +9,7 @@ use crate::signin::two_step::{self, Seed, State};
 use crate::web::confirm::ConfirmPage;
 use crate::web::form::{Field, FilledForm};
 use crate::web::prelude::*;
+use crate::web::qr_code::QrCodeImage;
 use crate::web::visitor::url_encode;
 
 const PAGE: &str = "/account/two-step";
@@ -92,28 +89,8 @@ fn set_up_page(visitor: &AccountVisitor, seed: &Seed, error: &'static str) -> Pa
     let groups: Vec<_> = key.as_bytes().chunks(4).map(String::from_utf8_lossy).collect();
     let frame = visitor.frame(t!("Set up two-step sign-in"), Section::TwoStep);
     let form = FilledForm::empty(CODE_FIELDS).with_error("code", error);
-    let page = SetUpPage { frame, key: groups.join(" "), qr_code: qr_code_image(&uri)?, form };
+    let page = SetUpPage { frame, key: groups.join(" "), qr_code: QrCodeImage::new(&uri)?, form };
     render(page.form.status(), &page)
-}
-
-/// A QR code as an SVG path.
-struct QrCodeImage {
-    /// Width and height, in modules.
-    side: i32,
-    path: String,
-}
-
-fn qr_code_image(text: &str) -> Result<QrCodeImage> {
-    let code = QrCode::encode_text(text, QrCodeEcc::Medium)
-        .map_err(|_| Error::internal("the otpauth URI is too long for a QR code"))?;
-    let mut path = String::new();
-    for y in 0..code.size() {
-        for x in (0..code.size()).filter(|x| code.get_module(*x, y)) {
-            // Writing to a `String` cannot fail.
-            let _ = write!(path, "M{x} {y}h1v1h-1z");
-        }
-    }
-    Ok(QrCodeImage { side: code.size(), path })
 }
 
 async fn confirm(AccountForm { visitor, form }: AccountForm) -> PageResult {

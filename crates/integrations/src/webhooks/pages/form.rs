@@ -132,6 +132,8 @@ fn group_label(prefix: &str) -> String {
         "event" => t!("Events"),
         "location" => t!("Locations"),
         "rsvp" => t!("RSVPs"),
+        "attendance" => t!("Attendance"),
+        "away_date" => t!("Away dates"),
         "calendar_feed" => t!("Calendar feeds"),
         "message" => t!("Messages"),
         "message_template" => t!("Message templates"),

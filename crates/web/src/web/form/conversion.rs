@@ -70,7 +70,7 @@ impl FilledForm {
 
     fn read(&mut self, field: &'static Field, applies: bool) -> Parsed {
         match field.kind {
-            Kind::Group(_) | Kind::Slot => Ok(None),
+            Kind::Group(_) | Kind::Slot | Kind::File => Ok(None),
             Kind::Rows(rows) => self.read_rows(field, &rows, applies),
             _ if !applies => {
                 let shown = self.shown(field, field.name).unwrap_or_default();

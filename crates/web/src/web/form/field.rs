@@ -58,6 +58,8 @@ pub(super) enum Kind {
     /// A place for HTML that the page renders.
     Slot,
     Hidden,
+    /// A file. It is not part of the values: [`crate::web::upload_form`] receives it.
+    File,
 }
 
 /// An option of a field.
@@ -157,6 +159,8 @@ impl Field {
     constructors! {
         email = input(Kind::Line("email"));
         password = input(Kind::Line("password"));
+        /// A time of day, such as `18:30`.
+        time = input(Kind::Line("time"));
         /// An amount greater than zero.
         amount = input(Kind::Amount(1));
         amount_or_zero = input(Kind::Amount(0));
@@ -261,6 +265,11 @@ impl Field {
 
     pub const fn hidden(name: &'static str) -> Self {
         Self::new(name, "", Kind::Hidden)
+    }
+
+    /// A file to upload, in a form with `enctype="multipart/form-data"`. The handler reads it, and reports its errors.
+    pub const fn file(name: &'static str, label: &'static str) -> Self {
+        Self::new(name, label, Kind::File).page_only()
     }
 
     /// Rejects an empty field with this error. If it is empty, the field reports what it expects.

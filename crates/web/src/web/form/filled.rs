@@ -279,6 +279,13 @@ impl FilledForm {
         self
     }
 
+    /// Sets all values of a field with several choices.
+    #[must_use]
+    pub fn with_all(mut self, name: &str, values: impl IntoIterator<Item = String>) -> Self {
+        self.values.set(name, values);
+        self
+    }
+
     /// Adds the error of a field, unless it is empty. It is translated.
     #[must_use]
     pub fn with_error(mut self, name: &str, error: &str) -> Self {

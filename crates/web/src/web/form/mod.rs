@@ -15,6 +15,7 @@ use http::header::{CONTENT_TYPE, HOST, ORIGIN};
 use http::{HeaderMap, HeaderName};
 
 use super::body;
+use super::multipart::{self, Parts};
 use crate::error::{Code, Error, Result};
 use crate::if_match::IfMatch;
 use crate::web::app::App;
@@ -25,9 +26,13 @@ pub use field::{Choice, Field, Rows};
 pub use filled::FilledForm;
 pub use parse::{format_percent, parse_number};
 
-/// The maximum size of a form in bytes, and the maximum number of its fields.
+/// The maximum size of a form in bytes. A signed-in user may paste a long table.
 const MAX_BYTES: usize = 64 * 1024;
+const MAX_BYTES_SIGNED_IN: usize = 1024 * 1024;
+/// The maximum number of fields of a form.
 const MAX_FIELDS: usize = 1000;
+/// The maximum size of a form with files, in bytes.
+const MAX_UPLOAD_BYTES: usize = 24 * 1024 * 1024;
 /// The name of the hidden field with the CSRF token.
 pub const CSRF: &str = "csrf";
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -38,17 +43,46 @@ pub struct Form(Vec<(String, String)>);
 
 impl Form {
     /// Reads a form. `csrf` is the token that the form must contain.
-    pub async fn read(request: Request, app: &App, csrf: &str) -> Result<Self> {
+    pub async fn read(request: Request, app: &App, csrf: &str, signed_in: bool) -> Result<Self> {
         check_same_origin(app, request.headers())?;
         check_type(request.headers())?;
-        let bytes = body::read(request, app, MAX_BYTES).await?;
+        let max = if signed_in { MAX_BYTES_SIGNED_IN } else { MAX_BYTES };
+        let bytes = body::read(request, app, max).await?;
         let form = Self::parse(&bytes)?;
-        let token = form.get(CSRF).unwrap_or_default();
+        form.check_token(csrf)?;
+        Ok(form)
+    }
+
+    /// Reads a form that may have files, whose origin was checked with [`Self::check_origin`].
+    pub async fn read_with_files(request: Request, app: &App, csrf: &str) -> Result<Parts> {
+        if !multipart::is_multipart(request.headers()) {
+            return Ok(Parts {
+                form: Self::read(request, app, csrf, true).await?,
+                files: Vec::new(),
+            });
+        }
+        let parts = multipart::read(request, app, MAX_UPLOAD_BYTES).await.map_err(too_large)?;
+        parts.form.check_token(csrf)?;
+        Ok(parts)
+    }
+
+    /// Rejects forms that another site makes a browser send.
+    pub fn check_origin(request: &Request, app: &App) -> Result<()> {
+        check_same_origin(app, request.headers())
+    }
+
+    fn check_token(&self, csrf: &str) -> Result<()> {
+        let token = self.get(CSRF).unwrap_or_default();
         if constant_time_eq(token.as_bytes(), csrf.as_bytes()) {
-            Ok(form)
+            Ok(())
         } else {
             Err(invalid_csrf())
         }
+    }
+
+    /// The form with these names and values.
+    pub fn from_pairs(pairs: Vec<(String, String)>) -> Self {
+        Self(pairs)
     }
 
     /// Parses the fields of a body or a query.
@@ -136,6 +170,15 @@ fn check_type(headers: &HeaderMap) -> Result<()> {
     }
     let detail = "Send the form as application/x-www-form-urlencoded.";
     Err(Error::new(Code::UnsupportedMediaType, detail))
+}
+
+/// Explains to a person that the files of a form are too large.
+fn too_large(error: Error) -> Error {
+    if error.code != Code::PayloadTooLarge {
+        return error;
+    }
+    let detail = "The files are too large: at most 10 MB each, and 24 MB together. Go back and choose smaller ones.";
+    Error::new(Code::PayloadTooLarge, detail)
 }
 
 fn invalid_csrf() -> Error {

@@ -87,6 +87,19 @@ impl FilledForm {
         AllFields { fields: fields.map(|field| self.view(field)).collect() }
     }
 
+    /// Whether one of these fields has an error.
+    pub fn has_error(&self, fields: &[&str]) -> bool {
+        fields.iter().any(|name| !self.faults.at(name).is_empty())
+    }
+
+    /// The label of an option of a field.
+    pub fn option_label(&self, name: &str, value: &str) -> Option<String> {
+        let mut fields = self.fields.iter().flat_map(Field::with_inner);
+        let field = fields.find(|field| field.name == name)?;
+        let choices = self.view(field).choices();
+        choices.into_iter().find(|choice| choice.value == value).map(|choice| choice.label)
+    }
+
     fn views(&self, fields: &'static [Field]) -> Vec<FieldView<'_>> {
         let shown = fields.iter().filter(|field| field.when.is_none() && !self.is_removed(field));
         shown.map(|field| self.view(field)).collect()
@@ -124,7 +137,7 @@ impl<'a> FieldView<'a> {
 
     fn value(&self) -> String {
         match self.field.kind {
-            Kind::Line("password") => String::new(),
+            Kind::Line("password") | Kind::File => String::new(),
             Kind::Block => self.form.values.get(self.field.name).unwrap_or_default().to_owned(),
             Kind::Currency => self.form.text(self.field.name).to_uppercase(),
             _ => self.form.text(&self.name()).to_owned(),
@@ -139,6 +152,7 @@ impl<'a> FieldView<'a> {
     fn input_type(&self) -> &'static str {
         match self.field.kind {
             Kind::Line(input) => input,
+            Kind::File => "file",
             Kind::Day => "date",
             Kind::LocalTime => "datetime-local",
             _ => "text",

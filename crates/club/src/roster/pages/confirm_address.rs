@@ -12,12 +12,12 @@ use http::HeaderValue;
 use http::header::REFERRER_POLICY;
 use kit::secret::{constant_time_eq, sha256};
 
-use super::email_confirmation;
-use super::person::{self, Person};
-use super::preferences::RecipientLocales;
-use super::safeguarding;
 use crate::accounts::account;
 use crate::prelude::*;
+use crate::roster::email_confirmation;
+use crate::roster::person::{self, Person};
+use crate::roster::preferences::RecipientLocales;
+use crate::roster::safeguarding;
 use crate::smtp::direct::DirectEmail;
 use crate::web::page;
 use crate::web::prelude::*;
@@ -29,7 +29,7 @@ const CONFIRMATION_EMAIL_LIMIT: RateLimit =
     RateLimit { name: "address confirmation", burst: 3, interval: Duration::from_secs(3600) };
 
 /// `/confirm-address/{token}`. The token is the credential.
-pub fn router() -> Router<App> {
+pub(super) fn router() -> Router<App> {
     Router::new().route("/confirm-address/{token}", get(show).post(confirm))
 }
 

@@ -1,0 +1,14 @@
+//! Pages of attendance: recording it at an event, and the overview of a team.
+
+mod season;
+mod take;
+
+use crate::web::prelude::*;
+
+/// Routes of the attendance pages.
+pub fn router() -> Router<App> {
+    Router::new()
+        .route("/events/{event}/attendance", get(take::form).post(take::save))
+        .route("/teams/{team}/attendance", get(season::overview))
+        .route("/teams/{team}/attendance.csv", get(season::export))
+}

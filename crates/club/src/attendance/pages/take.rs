@@ -1,0 +1,250 @@
+//! The page on which a coach records who is at an event: one line per player, filled in from the answers.
+
+use crate::attendance::lines::{self, Line};
+use crate::attendance::sheet::{self, NewEntries, Sheet, Status};
+use crate::events::EventsWrite;
+use crate::events::event::{self, Event};
+use crate::events::rsvp::Answer;
+use crate::i18n::{Locale, format};
+use crate::names::Names;
+use crate::prelude::*;
+use crate::teams::team::{self, Team};
+use crate::web::form::version_precondition;
+use crate::web::prelude::*;
+
+/// A column of radio buttons: its status, heading, class and icon.
+struct Choice {
+    status: Status,
+    label: &'static str,
+    class: &'static str,
+    icon: &'static str,
+}
+
+static CHOICES: [Choice; 4] = [
+    Choice { status: Status::Present, label: mark!("Here"), class: "yes", icon: "check" },
+    Choice { status: Status::Late, label: mark!("Late"), class: "may", icon: "clock" },
+    Choice { status: Status::Excused, label: mark!("Excused"), class: "ex", icon: "file-text" },
+    Choice { status: Status::Absent, label: mark!("Absent"), class: "no", icon: "x" },
+];
+
+const DONE: [(&str, &str); 1] = [("saved", mark!("Attendance saved."))];
+
+/// A line with what is chosen on the page.
+struct Row {
+    line: Line,
+    chosen: Option<Status>,
+    note: String,
+    /// What somebody else has recorded since the page was opened.
+    recorded: Option<&'static str>,
+}
+
+impl Row {
+    fn new(line: Line) -> Self {
+        let note = line.entry.as_ref().and_then(|entry| entry.note.clone()).unwrap_or_default();
+        Self { chosen: line.suggestion(), note, recorded: None, line }
+    }
+
+    /// The line below the name: what the player answered, unless the chosen status says the same.
+    fn hint(&self) -> String {
+        let is_here =
+            self.chosen.is_some_and(|status| matches!(status, Status::Present | Status::Late));
+        let answer = match self.line.answer {
+            _ if self.line.is_away => t!("Away"),
+            None => t!("No answer"),
+            Some(Answer::Yes) if !is_here => t!("Said yes"),
+            Some(Answer::No) if is_here => t!("Said no"),
+            Some(Answer::Maybe) => t!("Said maybe"),
+            Some(Answer::Waitlisted) => t!("On the waiting list"),
+            Some(Answer::Yes | Answer::No) => "",
+        };
+        let parts = [answer, self.line.answer_note.as_deref().unwrap_or_default()];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
+    }
+
+    fn is_chosen(&self, choice: &Choice) -> bool {
+        self.chosen == Some(choice.status)
+    }
+}
+
+/// What is wrong with the page that was sent.
+enum Problem {
+    /// Somebody else has recorded attendance since the page was opened.
+    Conflict,
+    Other(String),
+}
+
+#[derive(Template)]
+#[template(path = "attendance/take.html")]
+struct TakePage {
+    frame: Frame,
+    event: Event,
+    team: Team,
+    version: i64,
+    rows: Vec<Row>,
+    /// Who recorded the attendance last, and when.
+    last: Option<(String, Timestamp)>,
+    now: Timestamp,
+    /// Why attendance cannot be recorded now.
+    closed: Option<String>,
+    problem: Option<Problem>,
+    /// Whether the rest was just marked as here, which is not saved yet.
+    is_filled_in: bool,
+}
+
+impl TakePage {
+    async fn load(visitor: &Visitor<EventsWrite>, id: EventId) -> PageResult<Self> {
+        let access = visitor.team_access().await?;
+        let load = move |db: &Reader<'_>| {
+            let event = event::find(db, &access, id)?;
+            let team = team::find(db, event.team_id)?;
+            let sheet = sheet::of_event(db, &event)?;
+            let rows = lines::load(db, &event, &sheet)?.into_iter().map(Row::new).collect();
+            let last = last_recorded(db, &sheet)?;
+            Ok((event, team, sheet.version, rows, last))
+        };
+        let (event, team, version, rows, last) = visitor.read(load).await?;
+        let now = visitor.app().clock.now();
+        let closed = sheet::can_record(&event, now).err().map(|error| error.detail.to_string());
+        let frame = visitor.frame(t!("Attendance"), Section::Schedule).team(team.id);
+        let frame = frame.flash(visitor.guest.done_flash(&DONE));
+        let (problem, is_filled_in) = (None, false);
+        Ok(Self { frame, event, team, version, rows, last, now, closed, problem, is_filled_in })
+    }
+
+    /// Takes over what was chosen in the form. Shows where it differs from what others have recorded meanwhile.
+    fn fill(&mut self, form: &Form) {
+        let is_stale = form.text("version") != self.version.to_string();
+        for row in &mut self.rows {
+            let id = row.line.member_id;
+            let recorded = row.line.entry.as_ref().map(|entry| entry.status);
+            row.chosen = Status::parse(form.text(&format!("s-{id}")));
+            row.note = form.get(&format!("n-{id}")).unwrap_or_default().to_owned();
+            let differs = is_stale && recorded.is_some() && recorded != row.chosen;
+            row.recorded = recorded.filter(|_| differs).map(label);
+        }
+    }
+
+    /// The entries of the form as the API takes them.
+    fn body(&self) -> Value {
+        let entry = |row: &Row| {
+            let note = Some(row.note.trim()).filter(|note| !note.is_empty());
+            let status = row.chosen?.as_str();
+            Some(json!({ "member_id": row.line.member_id, "status": status, "note": note }))
+        };
+        json!({ "entries": self.rows.iter().filter_map(entry).collect::<Vec<_>>() })
+    }
+
+    /// Whether everything that is chosen is recorded already, for example because the form was sent twice.
+    fn is_recorded(&self) -> bool {
+        self.rows.iter().all(|row| {
+            let Some(status) = row.chosen else { return true };
+            let note = Some(row.note.trim()).filter(|note| !note.is_empty());
+            let entry = row.line.entry.as_ref();
+            entry.is_some_and(|entry| (entry.status, entry.note.as_deref()) == (status, note))
+        })
+    }
+
+    fn count(&self, matches: impl Fn(Option<Status>) -> bool) -> usize {
+        self.rows.iter().filter(|row| matches(row.chosen)).count()
+    }
+
+    fn summary(&self) -> String {
+        let here = self.count(|one| matches!(one, Some(Status::Present | Status::Late)));
+        let away = self.count(|one| matches!(one, Some(Status::Excused | Status::Absent)));
+        t!("{here} here, {away} not here", here, away)
+    }
+
+    fn unmarked(&self) -> usize {
+        self.count(|one| one.is_none())
+    }
+
+    fn notes(&self) -> usize {
+        self.rows.iter().filter(|row| !row.note.trim().is_empty()).count()
+    }
+
+    /// What the folded notes contain.
+    fn notes_value(&self) -> String {
+        match self.notes() {
+            0 => t!("Optional. Coaches and the family of the player can read them.").to_owned(),
+            count => tn!("{count} note", "{count} notes", count),
+        }
+    }
+
+    /// The start of the event in its time zone.
+    fn time(&self) -> String {
+        let (locale, zone) = (Locale::current_or_english(), &self.event.timezone);
+        if self.event.all_day {
+            format::day_with_weekday(locale, zone.day(self.event.starts_at))
+        } else {
+            format::appointment(locale, zone.local(self.event.starts_at))
+        }
+    }
+
+    fn reject(mut self, problem: Problem) -> PageResult {
+        let status = match problem {
+            Problem::Conflict => StatusCode::CONFLICT,
+            Problem::Other(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        };
+        self.problem = Some(problem);
+        render(status, &self)
+    }
+}
+
+fn label(status: Status) -> &'static str {
+    CHOICES.iter().find(|choice| choice.status == status).map_or("", |choice| t!(choice.label))
+}
+
+/// Who changed the sheet last, and when.
+fn last_recorded(db: &Reader<'_>, sheet: &Sheet) -> Result<Option<(String, Timestamp)>> {
+    let Some(last) = sheet.entries.iter().max_by_key(|entry| entry.recorded_at) else {
+        return Ok(None);
+    };
+    let names = Names::load(db, [last.recorded_by.as_str()])?;
+    let name = names.get(&last.recorded_by).unwrap_or_default().to_owned();
+    Ok(Some((name, last.recorded_at)))
+}
+
+pub(super) async fn form(
+    visitor: Visitor<EventsWrite>,
+    PathParams(id): PathParams<EventId>,
+) -> PageResult {
+    render(StatusCode::OK, &TakePage::load(&visitor, id).await?)
+}
+
+pub(super) async fn save(
+    PathParams(id): PathParams<EventId>,
+    VisitorForm { visitor, form }: VisitorForm<EventsWrite>,
+) -> PageResult {
+    let mut page = TakePage::load(&visitor, id).await?;
+    page.fill(&form);
+    if form.is_checked("rest") {
+        for row in page.rows.iter_mut().filter(|row| row.chosen.is_none()) {
+            row.chosen = Some(Status::Present);
+        }
+        page.is_filled_in = true;
+        return render(StatusCode::OK, &page);
+    }
+    if page.unmarked() == page.rows.len() {
+        return page.reject(Problem::Other(t!("Mark at least one player.").to_owned()));
+    }
+    let new = match Fields::read::<NewEntries>(page.body()) {
+        Ok(new) => new,
+        Err(error) => return page.reject(Problem::Other(error.detail.to_string())),
+    };
+    let (access, expected) =
+        (visitor.team_access().await?, version_precondition(form.text("version")));
+    let record = move |tx: &Tx<'_>| sheet::record(tx, &access, id, &expected, new).map(drop);
+    match visitor.write(record).await {
+        Ok(()) => {}
+        Err(error) if error.code == Code::PreconditionFailed => {
+            if !page.is_recorded() {
+                return page.reject(Problem::Conflict);
+            }
+        }
+        Err(error) if matches!(error.code, Code::InvalidState | Code::ValidationFailed) => {
+            return page.reject(Problem::Other(error.detail.to_string()));
+        }
+        Err(error) => return Err(error.into()),
+    }
+    Ok(see_other(&format!("/events/{id}/attendance?done=saved")))
+}

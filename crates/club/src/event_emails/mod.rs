@@ -1,0 +1,16 @@
+//! Emails about events that were cancelled, postponed or moved.
+
+pub mod notice;
+
+use crate::events::edit;
+use crate::web::module::Module;
+
+/// This module.
+pub const MODULE: Module = Module {
+    register_hooks: || {
+        edit::ON_CHANGED.register(notice::send);
+        edit::COUNT_NOTIFIED
+            .register(|db, team| notice::recipients(db, team).map(|people| people.len()));
+    },
+    ..Module::EMPTY
+};

@@ -1,0 +1,24 @@
+//! Reminders of events that people have not answered: automatically, some hours before the deadline for answers, and
+//! manually.
+
+mod emails;
+pub mod reminder;
+
+use crate::events::reminders;
+use crate::personal_data::PersonMerge;
+use crate::web::module::Module;
+
+pub use reminder::{list_due, remind_unanswered, reminder_times, send_due};
+
+/// This module.
+pub const MODULE: Module = Module {
+    register_hooks: || {
+        reminders::REMIND_UNANSWERED.register(remind_unanswered);
+        reminders::REMINDER_TIMES.register(reminder_times);
+    },
+    merge_person: Some(PersonMerge {
+        references: &["event_reminder.person_id"],
+        run: reminder::merge_person,
+    }),
+    ..Module::EMPTY
+};

@@ -1,0 +1,108 @@
+//! `/events/{event}/cancel`: asks for the reason, and says who is notified.
+
+use super::event_form::APPLY_TO;
+use super::{Coach, CoachForm, event_path};
+use crate::events::edit::{self, COUNT_NOTIFIED, Cancellation, NOTICE_PERIOD};
+use crate::events::event::{self, EventView};
+use crate::prelude::*;
+use crate::web::confirm::ConfirmPage;
+use crate::web::filters::Time;
+use crate::web::form::{Field, FilledForm};
+use crate::web::prelude::*;
+use crate::web::sentence::Sentence;
+
+const FIELDS: &[Field] = &[
+    Field::block("reason", "Reason", 500)
+        .hint("For example, “Pitch under water”. Everybody on the team sees it."),
+    APPLY_TO,
+];
+
+/// An event, and how many people are notified if it changes.
+pub(super) struct Announced {
+    pub event: EventView,
+    pub people: usize,
+    /// Whether the event is so near that people are notified.
+    is_near: bool,
+}
+
+impl Announced {
+    pub(super) async fn load(visitor: &Coach, id: EventId) -> Result<Self> {
+        let access = visitor.team_access().await?;
+        let read = move |db: &Reader<'_>| {
+            let event = event::find(db, &access, id)?;
+            let now = db.now();
+            let is_near = !event.is_over(now) && event.starts_at < now.plus(NOTICE_PERIOD);
+            let people = COUNT_NOTIFIED.get()?(db, event.team_id)?;
+            Ok(Self { event: event::view(db, event)?, people, is_near })
+        };
+        visitor.read(read).await
+    }
+
+    /// Title and time of the event.
+    pub(super) fn lead(&self) -> Sentence {
+        let event = &self.event.event;
+        let time = Time::appointment(event.starts_at, &event.timezone);
+        Sentence::new("{title}, {time}").name("title", &event.title).html("time", time.to_string())
+    }
+
+    /// Who is notified.
+    pub(super) fn notified(&self) -> Sentence {
+        let count = self.people;
+        if self.is_near {
+            let text = tn!(
+                "{count} person on the team gets an email.",
+                "{count} people on the team get an email: players, families and staff who accept emails.",
+                count
+            );
+            return text.into();
+        }
+        if self.event.event.series_id.is_some() {
+            return t!("Emails are sent only about events in the next 14 days.").to_owned().into();
+        }
+        t!("Nobody gets an email, because the event is not within the next 14 days.")
+            .to_owned()
+            .into()
+    }
+}
+
+fn show(visitor: &Coach, announced: &Announced, form: FilledForm) -> PageResult {
+    let event = &announced.event.event;
+    let form = form.only_if(event.series_id.is_some(), "apply_to");
+    let frame = visitor.frame(t!("Cancel event"), Section::Schedule);
+    ConfirmPage::new(frame, "Cancel event", event_path(event.id))
+        .back_label("Keep event")
+        .lead(announced.lead())
+        .heading("What happens when you cancel the event")
+        .effect("The event stays on the schedule and is marked as cancelled.")
+        .effect(announced.notified())
+        .effect("Nobody can answer anymore. You cannot undo this.")
+        .form(form, "The event was not cancelled")
+        .respond()
+}
+
+pub(super) async fn form(visitor: Coach, PathParams(id): PathParams<EventId>) -> PageResult {
+    let announced = Announced::load(&visitor, id).await?;
+    show(&visitor, &announced, FilledForm::empty(FIELDS).nonce(new_nonce(visitor.app())))
+}
+
+pub(super) async fn cancel(
+    PathParams(id): PathParams<EventId>,
+    CoachForm { visitor, form: sent }: CoachForm,
+) -> PageResult {
+    let announced = Announced::load(&visitor, id).await?;
+    let (nonce, access) = (parse_nonce(&sent)?, visitor.team_access().await?);
+    let mut form = FilledForm::submitted(FIELDS, &sent);
+    if announced.event.event.series_id.is_none() {
+        form = form.without("apply_to");
+    }
+    if let Some(cancellation) = form.parse::<Cancellation>() {
+        let cancel = move |tx: &Tx<'_>| {
+            edit::cancel(tx, &access, id, &IfMatch::Absent, cancellation)?;
+            Ok(id)
+        };
+        if form.accept(visitor.write_once(nonce, cancel).await)?.is_some() {
+            return Ok(see_other(&format!("{}?done=cancelled", event_path(id))));
+        }
+    }
+    show(&visitor, &announced, form)
+}

@@ -1,0 +1,130 @@
+//! Events as all pages show them.
+
+use std::sync::Arc;
+
+use crate::events::event::{EventView, Kind, Status};
+use crate::i18n::{Locale, format};
+use crate::names::Names;
+use crate::prelude::*;
+use crate::web::nav::Nav;
+use crate::web::team_look::TeamLook;
+
+/// The names and looks of the teams on a page.
+#[derive(Debug)]
+pub struct TeamNames {
+    nav: Arc<Nav>,
+    /// The names of teams that are not in the menu, such as archived ones.
+    others: Names,
+}
+
+impl TeamNames {
+    /// Looks up the teams that are not in the menu.
+    pub fn load(
+        db: &Reader<'_>,
+        nav: &Arc<Nav>,
+        teams: impl IntoIterator<Item = TeamId>,
+    ) -> Result<Self> {
+        let is_listed = |id: &TeamId| nav.teams.iter().any(|team| team.id == *id);
+        let others = teams.into_iter().filter(|id| !is_listed(id)).map(|id| id.to_string());
+        let others: Vec<_> = others.collect();
+        let others = Names::load(db, others.iter().map(String::as_str))?;
+        Ok(Self { nav: Arc::clone(nav), others })
+    }
+
+    /// The name of a team.
+    pub fn name(&self, id: TeamId) -> String {
+        let listed = self.nav.teams.iter().find(|team| team.id == id);
+        let other = || self.others.get(&id.to_string()).unwrap_or_default().to_owned();
+        listed.map_or_else(other, |team| team.name.clone())
+    }
+
+    /// The look of a team.
+    pub fn look(&self, id: TeamId) -> TeamLook {
+        self.nav.look(id, &self.name(id))
+    }
+}
+
+/// An event in a few words.
+#[derive(Debug)]
+pub struct EventText {
+    pub id: EventId,
+    pub team: String,
+    pub look: TeamLook,
+    pub kind: Kind,
+    pub title: String,
+    /// The local day on which the event starts.
+    pub day: Day,
+    /// When it starts: `18:00`, or `All day`.
+    pub time: String,
+    /// Name of the location.
+    pub place: Option<String>,
+    pub status: Status,
+}
+
+impl EventText {
+    pub fn new(view: &EventView, teams: &TeamNames) -> Self {
+        let event = &view.event;
+        let time = if event.all_day {
+            t!("All day").to_owned()
+        } else {
+            format::time(Locale::current_or_english(), view.starts_local)
+        };
+        Self {
+            id: event.id,
+            team: teams.name(event.team_id),
+            look: teams.look(event.team_id),
+            kind: event.kind,
+            title: event.title.clone(),
+            day: view.starts_local.day(),
+            time,
+            place: view.location.as_ref().map(|place| place.name.clone()),
+            status: event.status,
+        }
+    }
+
+    /// The page of the event.
+    pub fn href(&self) -> String {
+        format!("/events/{}", self.id)
+    }
+
+    /// The short name of the day of the week: `Sat`.
+    pub fn weekday(&self) -> String {
+        format::weekday(Locale::current_or_english(), self.day)
+    }
+
+    /// The day of the month: `16`.
+    pub fn day_number(&self) -> String {
+        self.day.day().to_string()
+    }
+
+    /// Whether the event is cancelled, so that it is struck through.
+    pub fn is_off(&self) -> bool {
+        self.status == Status::Cancelled
+    }
+
+    /// Tone and label of a status that is not the usual one.
+    pub fn tag(&self) -> Option<(&'static str, &'static str)> {
+        match self.status {
+            Status::Cancelled => Some(("no", t!("Cancelled"))),
+            Status::Postponed => Some(("may", t!("Postponed"))),
+            Status::Scheduled | Status::Completed => None,
+        }
+    }
+}
+
+/// The label of a type of event.
+pub fn kind_label(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Game => t!("Game"),
+        Kind::Practice => t!("Practice"),
+        Kind::Meeting => t!("Meeting"),
+        Kind::Tournament => t!("Tournament"),
+        Kind::Other => t!("Other event"),
+    }
+}
+
+/// The Monday of the week of a day.
+pub fn monday(day: Day) -> Day {
+    let since = day.weekday().days_after(kit::Weekday::Monday);
+    day.plus_days(-since).unwrap_or(day)
+}

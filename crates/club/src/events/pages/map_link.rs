@@ -1,0 +1,27 @@
+//! Links to a place on a map.
+
+use crate::events::location::Location;
+use crate::web::visitor::url_encode;
+
+/// Links to a place: one that a phone opens in its map app, and one to OpenStreetMap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::events) struct MapLinks {
+    pub geo: String,
+    pub web: String,
+}
+
+impl MapLinks {
+    /// The links to a place. `None` if neither its coordinates nor its address are known.
+    pub(in crate::events) fn new(place: &Location) -> Option<Self> {
+        if let (Some(latitude), Some(longitude)) = (place.latitude, place.longitude) {
+            let at = format!("{latitude},{longitude}");
+            let marker = format!("mlat={latitude}&mlon={longitude}#map=17/{latitude}/{longitude}");
+            let web = format!("https://www.openstreetmap.org/?{marker}");
+            return Some(Self { geo: format!("geo:{at}?q={at}"), web });
+        }
+        let address = place.address.as_deref()?.replace('\n', ", ");
+        let query = url_encode(&address).replace('+', "%20");
+        let web = format!("https://www.openstreetmap.org/search?query={query}");
+        Some(Self { geo: format!("geo:0,0?q={query}"), web })
+    }
+}

@@ -1,0 +1,193 @@
+//! Changes to a message: pinning and retracting it, and editing a scheduled one.
+
+use super::audience_form::{self, AudienceChoices};
+use super::{INBOX, Reading, Submission, path, viewer};
+use crate::messages::editing::{self, MessageChange};
+use crate::messages::message::{self, MessageRecord, Status};
+use crate::prelude::*;
+use crate::teams::team;
+use crate::web::confirm::{ConfirmPage, NoticePage};
+use crate::web::fields::Fields;
+use crate::web::form::{Field, FilledForm};
+use crate::web::prelude::*;
+use crate::web::sentence::Sentence;
+
+const FIELDS: &[Field] = &[
+    audience_form::AUDIENCE,
+    audience_form::MEMBERS,
+    audience_form::UNANSWERED,
+    Field::line("subject", "Subject", 200),
+    Field::block("body", "Message", 10_000).required("Write a message."),
+    Field::local_time("publish_at", "Send at")
+        .hint("Time zone: {zone}.")
+        .required("Choose when the message is sent."),
+    audience_form::PINNED,
+];
+
+#[derive(Template)]
+#[template(path = "messages/edit.html")]
+struct EditPage {
+    frame: Frame,
+    id: MessageId,
+    form: FilledForm,
+}
+
+/// A message that the visitor may change, with the form for it.
+struct Editable {
+    message: MessageRecord,
+    choices: AudienceChoices,
+    zone: Zone,
+    is_staff: bool,
+}
+
+async fn load(visitor: &Visitor<impl Permission>, id: MessageId) -> Result<Editable> {
+    let access = viewer(visitor).await?.access;
+    visitor
+        .read(move |db: &Reader<'_>| {
+            let message = message::find_managed(db, &access, id)?;
+            let choices = AudienceChoices::load(db, &access, message.team_id)?;
+            let zone = team::find(db, message.team_id)?.timezone;
+            let is_staff = access.has_full_access(message.team_id);
+            Ok(Editable { message, choices, zone, is_staff })
+        })
+        .await
+}
+
+pub(super) async fn form(visitor: Reading, PathParams(id): PathParams<MessageId>) -> PageResult {
+    let editable = load(&visitor, id).await?;
+    if editable.message.status != Status::Scheduled {
+        let page = NoticePage {
+            frame: visitor.frame(t!("Edit message"), Section::Messages),
+            lead: None,
+            text: "A message that was sent cannot be changed. Retract it and send a new one."
+                .into(),
+            back: path(id),
+            back_label: "Back to the message",
+        };
+        return page.respond();
+    }
+    let MessageRecord { audience, subject, body, publish_at, pinned, version, .. } =
+        editable.message.clone();
+    let values =
+        json!({ "subject": subject, "body": body, "publish_at": publish_at, "pinned": pinned });
+    let form = FilledForm::empty(FIELDS).zone(&editable.zone).filled_from(&values);
+    let form = audience_form::fill(form, &audience).version(version);
+    show(&visitor, &editable, form)
+}
+
+fn show(visitor: &Visitor<impl Permission>, editable: &Editable, form: FilledForm) -> PageResult {
+    let form = editable.choices.add_to(form).only_if(editable.is_staff, "pinned");
+    // The audience of a reply is that of its conversation.
+    let form = form.only_if(editable.message.parent_id.is_none(), "audience");
+    let frame = visitor.frame(t!("Edit message"), Section::Messages);
+    render(form.status(), &EditPage { frame, id: editable.message.id, form })
+}
+
+pub(super) async fn save(
+    PathParams(id): PathParams<MessageId>,
+    Submission { visitor, form }: Submission,
+) -> PageResult {
+    let editable = load(&visitor, id).await?;
+    let mut form = FilledForm::submitted(FIELDS, &form).zone(&editable.zone);
+    form = form.only_if(editable.is_staff, "pinned");
+    let mut body = form.body();
+    if editable.message.parent_id.is_none() {
+        body["audience"] = audience_form::audience(&form);
+    }
+    if let Some(change) = form.finish::<MessageChange>(body) {
+        let (access, expected) = (viewer(&visitor).await?.access, form.expected_version());
+        let save = move |tx: &Tx<'_>| editing::change(tx, &access, id, &expected, change);
+        match visitor.write(save).await {
+            Err(error) if error.code == Code::PreconditionFailed => {
+                form.report_conflict(editable.message.version);
+            }
+            result => {
+                if form.accept(result)?.is_some() {
+                    return Ok(see_other(&format!("{}?done=saved", path(id))));
+                }
+            }
+        }
+    }
+    show(&visitor, &editable, form)
+}
+
+/// Changes a message and returns to it.
+async fn change(visitor: &super::Writing, id: MessageId, change: Value, done: &str) -> PageResult {
+    let change = Fields::read::<MessageChange>(change)?;
+    let access = viewer(visitor).await?.access;
+    let write = move |tx: &Tx<'_>| editing::change(tx, &access, id, &IfMatch::Absent, change);
+    visitor.write(write).await?;
+    Ok(see_other(&format!("{}?done={done}", path(id))))
+}
+
+pub(super) async fn pin(
+    PathParams(id): PathParams<MessageId>,
+    Submission { visitor, form }: Submission,
+) -> PageResult {
+    let pinned = form.text("pinned") == "yes";
+    let done = if pinned { "pinned" } else { "unpinned" };
+    change(&visitor, id, json!({ "pinned": pinned }), done).await
+}
+
+pub(super) async fn send_now(
+    PathParams(id): PathParams<MessageId>,
+    Submission { visitor, .. }: Submission,
+) -> PageResult {
+    change(&visitor, id, json!({ "publish_at": null }), "sent").await
+}
+
+pub(super) async fn confirm_retraction(
+    visitor: Reading,
+    PathParams(id): PathParams<MessageId>,
+) -> PageResult {
+    let access = viewer(&visitor).await?.access;
+    let message =
+        visitor.read(move |db: &Reader<'_>| message::find_managed(db, &access, id)).await?;
+    let frame = visitor.frame(t!("Retract message"), Section::Messages);
+    match message.status {
+        Status::Retracted => NoticePage {
+            frame,
+            lead: None,
+            text: "The message is already retracted.".into(),
+            back: path(id),
+            back_label: "Back to the message",
+        }
+        .respond(),
+        Status::Scheduled => {
+            let frame = visitor.frame(t!("Cancel message"), Section::Messages);
+            ConfirmPage::new(frame, "Do not send", path(id))
+                .effect("The message is not sent to anybody.")
+                .back_label("Keep it")
+                .respond()
+        }
+        Status::Published => {
+            let readers = Sentence::new("{count} people have read it already.");
+            let page = ConfirmPage::new(frame, "Retract", path(id))
+                .effect("The message is no longer shown. Everybody sees that it was retracted.")
+                .effect("Emails that were not sent yet are cancelled.")
+                .effect("If a child received it, other adults who received it can still read it.");
+            let page = match message.read_count {
+                0 => page,
+                1 => page.effect("One person has read it already."),
+                count => page.effect(readers.word("count", count)),
+            };
+            page.respond()
+        }
+    }
+}
+
+pub(super) async fn retract(
+    PathParams(id): PathParams<MessageId>,
+    Submission { visitor, .. }: Submission,
+) -> PageResult {
+    let access = viewer(&visitor).await?.access;
+    let retract = move |tx: &Tx<'_>| {
+        let before = message::find_managed(tx, &access, id)?;
+        editing::retract(tx, &access, id, &IfMatch::Absent)?;
+        Ok(before.status)
+    };
+    Ok(match visitor.write(retract).await? {
+        Status::Scheduled => see_other(&format!("{INBOX}?done=cancelled")),
+        _ => see_other(&format!("{}?done=retracted", path(id))),
+    })
+}

@@ -1,0 +1,112 @@
+//! `/people/{person}/photo`.
+
+use std::collections::BTreeSet;
+
+use crate::files::api::upload;
+use crate::files::file::Purpose;
+use crate::files::pages;
+use crate::prelude::*;
+use crate::roster::PhotosWrite;
+use crate::roster::person::{self, Person};
+use crate::roster::{photo, safeguarding};
+use crate::web::form::{Field, FilledForm};
+use crate::web::prelude::*;
+
+const FIELDS: &[Field] = &[
+    Field::file("file", "Photo")
+        .hint("JPEG, PNG, WebP or GIF, at most 10 MB. The place where it was taken is not stored.")
+        .required("Choose a photo.")
+        .attributes(pages::ACCEPT_IMAGES),
+    Field::check("photo_consent", "A guardian agreed to this photo", ""),
+];
+const DONE: [(&str, &str); 2] =
+    [("saved", mark!("Photo saved.")), ("removed", mark!("Photo removed."))];
+
+/// The route of the page.
+pub fn router() -> Router<App> {
+    Router::new().route("/people/{person}/photo", get(show).post(save))
+}
+
+#[derive(Template)]
+#[template(path = "roster/photo.html")]
+struct PhotoPage {
+    frame: Frame,
+    form: FilledForm,
+    person: PhotoSubject,
+}
+
+/// The person whose photo is shown, and what the visitor may do.
+struct PhotoSubject {
+    person: Person,
+    can_upload: bool,
+    /// Whether the visitor has to confirm that a guardian agreed.
+    needs_consent: bool,
+}
+
+impl PhotoSubject {
+    fn load(db: &Reader<'_>, access: &TeamAccess, id: PersonId) -> Result<Self> {
+        let person = person::find_visible(db, access, id)?;
+        Error::not_found().fail_if(person.erased_at.is_some())?;
+        let is_minor = safeguarding::minors(db, &BTreeSet::from([id]))?.contains(&id);
+        let can_upload = !is_minor || photo::can_consent(db, access, id)?;
+        let needs_consent = is_minor && *access == TeamAccess::AllTeams;
+        Ok(Self { person, can_upload, needs_consent })
+    }
+
+    /// The URL of the photo. Empty if there is none.
+    fn photo(&self) -> String {
+        self.person.photo_file_id.map(pages::thumbnail_url).unwrap_or_default()
+    }
+}
+
+async fn show(visitor: Visitor<PhotosWrite>, PathParams(id): PathParams<PersonId>) -> PageResult {
+    page(&visitor, id, FilledForm::empty(FIELDS)).await
+}
+
+async fn page(visitor: &Visitor<PhotosWrite>, id: PersonId, form: FilledForm) -> PageResult {
+    let access = visitor.team_access().await?;
+    let subject = visitor.read(move |db| PhotoSubject::load(db, &access, id)).await?;
+    let frame = visitor.frame(person::display_name(&subject.person), Section::People);
+    let frame = frame.flash(visitor.guest.done_flash(&DONE));
+    let form =
+        form.only_if(subject.can_upload, "file").only_if(subject.needs_consent, "photo_consent");
+    render(form.status(), &PhotoPage { frame, form, person: subject })
+}
+
+async fn save(
+    PathParams(id): PathParams<PersonId>,
+    VisitorUpload { visitor, form: sent, files }: VisitorUpload<PhotosWrite>,
+) -> PageResult {
+    let access = visitor.team_access().await?;
+    let subject = {
+        let access = access.clone();
+        visitor.read(move |db| PhotoSubject::load(db, &access, id)).await?
+    };
+    let mut form = FilledForm::submitted(FIELDS, &sent);
+    let (removes, consent) = (sent.is_checked("remove"), sent.is_checked("photo_consent"));
+    let error = if removes {
+        ""
+    } else if !subject.can_upload {
+        return Err(photo::consent_required().into());
+    } else if files.is_empty() {
+        mark!("Choose a photo.")
+    } else if subject.needs_consent && !consent {
+        let error = mark!("Confirm that a guardian agreed, and choose the photo again.");
+        return page(&visitor, id, form.with_error("photo_consent", error)).await;
+    } else {
+        ""
+    };
+    if !error.is_empty() {
+        return page(&visitor, id, form.with_error("file", error)).await;
+    }
+    let files = if removes { Vec::new() } else { files.into_iter().take(1).collect() };
+    let stored = upload::receive(&visitor, Purpose::Photo, files).await;
+    let Some(stored) = form.accept(stored)? else { return page(&visitor, id, form).await };
+    let new = stored.first().map(|file| file.id);
+    let changed = visitor.write(move |tx| photo::change(tx, &access, id, new, consent)).await;
+    if form.accept(changed)?.is_none() {
+        return page(&visitor, id, form).await;
+    }
+    let done = if removes { "removed" } else { "saved" };
+    Ok(see_other(&format!("/people/{id}/photo?done={done}")))
+}

@@ -1,0 +1,3 @@
+//! The page on which a team gets a logo.
+
+pub mod pages;

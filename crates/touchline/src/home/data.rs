@@ -1,0 +1,148 @@
+//! Reads everything that Home shows, with a constant number of queries.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::changes;
+use crate::accounts::account::{self, Account};
+use crate::accounts::permissions::AccessLevel;
+use crate::accounts::roster_access::RosterAccess;
+use crate::dues::due::{self, DueFilter, DueView};
+use crate::events::answers::AnswerBlock;
+use crate::events::event::{self, EventFilter, EventView};
+use crate::events::pages::display::TeamNames;
+use crate::joining::claim;
+use crate::messages::listing::{self, MessageFilter};
+use crate::messages::message::{Kind, Message};
+use crate::prelude::*;
+use crate::web::nav::Nav;
+
+/// How far ahead Home looks.
+const AHEAD: Duration = Duration::from_secs(21 * 86_400);
+/// Events that began this long ago may still go on.
+const BEGUN: Duration = Duration::from_secs(12 * 3600);
+const MAX_EVENTS: i64 = 40;
+const MAX_ANNOUNCEMENTS: i64 = 3;
+const MAX_DUES: i64 = 4;
+
+/// What Home shows.
+pub(super) struct HomeData {
+    pub account: Account,
+    pub teams: TeamNames,
+    pub changes: Vec<EventView>,
+    /// The coming events with the answers of the family.
+    pub events: Vec<(EventView, AnswerBlock)>,
+    pub announcements: Vec<Message>,
+    pub dues: Vec<DueView>,
+    /// Requests to join, for admins.
+    pub claims: i64,
+    /// The next step of an admin whose club is still empty.
+    pub steps: Option<FirstSteps>,
+}
+
+/// What an admin of a new club has done already.
+pub(super) struct FirstSteps {
+    pub team: Option<TeamId>,
+    pub has_people: bool,
+}
+
+/// The teams whose events Home shows: those of the family, or all of them for an admin who is on no roster.
+pub(super) fn access(roster_access: &RosterAccess, is_admin: bool) -> TeamAccess {
+    if is_admin && roster_access.visible_team_ids.is_empty() {
+        return TeamAccess::AllTeams;
+    }
+    roster_access.team_access(AccessLevel::Family)
+}
+
+pub(super) fn load(
+    db: &Reader<'_>,
+    user: UserId,
+    roster_access: &RosterAccess,
+    (is_admin, nav): (bool, &Arc<Nav>),
+) -> Result<HomeData> {
+    let access = access(roster_access, is_admin);
+    let mut events = coming_events(db, &access)?;
+    events.retain(|view| view.event.ends_at > db.now());
+    let blocks = AnswerBlock::load(db, roster_access, &events)?;
+    let changes = changes::list(db, &access, user)?;
+    let announcements = unread_announcements(db, roster_access)?;
+    let teams = events.iter().chain(&changes).map(|view| view.event.team_id);
+    let teams = teams.chain(announcements.iter().map(|message| message.team_id));
+    let teams = TeamNames::load(db, nav, teams)?;
+    let steps = if is_admin { first_steps(db)? } else { None };
+    Ok(HomeData {
+        account: account::find(db)?,
+        teams,
+        changes,
+        events: events.into_iter().zip(blocks).collect(),
+        announcements,
+        dues: open_dues(db, roster_access)?,
+        claims: if is_admin { claim::count_open(db)? } else { 0 },
+        steps,
+    })
+}
+
+fn coming_events(db: &Reader<'_>, access: &TeamAccess) -> Result<Vec<EventView>> {
+    if *access != TeamAccess::AllTeams && access.team_filter().1.is_empty() {
+        return Ok(Vec::new());
+    }
+    let filter = EventFilter {
+        from: Some(db.now().minus(BEGUN)),
+        to: Some(db.now().plus(AHEAD)),
+        ..EventFilter::default()
+    };
+    event::list(db, access, &filter, &first_page(MAX_EVENTS, Order::Asc))
+}
+
+fn unread_announcements(db: &Reader<'_>, roster_access: &RosterAccess) -> Result<Vec<Message>> {
+    let access = roster_access.team_access(AccessLevel::Family);
+    let mut all = Vec::new();
+    for person in &roster_access.own_person_ids {
+        let filter = MessageFilter {
+            kind: Some(Kind::Announcement),
+            person_id: Some(*person),
+            unread: Some(true),
+            ..MessageFilter::default()
+        };
+        all.extend(listing::list(
+            db,
+            &access,
+            &filter,
+            &first_page(MAX_ANNOUNCEMENTS, Order::Desc),
+        )?);
+    }
+    Ok(all)
+}
+
+/// The open dues that the visitor pays, those due first at the top.
+fn open_dues(db: &Reader<'_>, roster_access: &RosterAccess) -> Result<Vec<DueView>> {
+    let access = roster_access.team_access(AccessLevel::Family);
+    let mut dues = Vec::new();
+    for payer in &roster_access.own_person_ids {
+        let filter =
+            DueFilter { payer_id: Some(*payer), unpaid: Some(true), ..DueFilter::default() };
+        dues.extend(due::list(db, &access, &filter, &first_page(MAX_DUES, Order::Asc))?);
+    }
+    dues.sort_by_key(|due| due.next_due_on);
+    Ok(dues)
+}
+
+fn first_page<P>(limit: i64, order: Order) -> Page<P> {
+    Page { limit, order, last: None }
+}
+
+/// The steps of an admin, until there is an event.
+fn first_steps(db: &Reader<'_>) -> Result<Option<FirstSteps>> {
+    let event: Option<(EventId,)> =
+        db.optional("select id from event where account_id = :account limit 1", bind! {})?;
+    if event.is_some() {
+        return Ok(None);
+    }
+    let team: Option<(TeamId,)> = db.optional(
+        "select id from team where account_id = :account and status = 'active' limit 1",
+        bind! {},
+    )?;
+    let member: Option<(MemberId,)> =
+        db.optional("select id from member where account_id = :account limit 1", bind! {})?;
+    Ok(Some(FirstSteps { team: team.map(|(id,)| id), has_people: member.is_some() }))
+}

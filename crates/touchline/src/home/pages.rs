@@ -1,0 +1,221 @@
+//! `/`: Home, or the way to sign in.
+
+use std::sync::Arc;
+
+use http::HeaderMap;
+
+use super::changes;
+use super::data::{self, FirstSteps, HomeData};
+use super::more;
+use crate::dues::due::DueView;
+use crate::events::EventsRead;
+use crate::events::answers::AnswerBlock;
+use crate::events::event::{Counts, EventView, Status};
+use crate::events::pages::display::{EventText, TeamNames};
+use crate::events::pages::remind;
+use crate::i18n::{Locale, format};
+use crate::messages::message::Message;
+use crate::prelude::*;
+use crate::signin::pages::start;
+use crate::web::prelude::*;
+use crate::web::team_look::TeamLook;
+use crate::web::visitor::Guest;
+
+/// A visitor who sees the schedules of their teams.
+pub(super) type FamilyVisitor = Visitor<EventsRead>;
+
+pub(super) fn router() -> Router<App> {
+    Router::new()
+        .route("/", get(show))
+        .route("/home/seen", post(confirm_changes))
+        .merge(more::router())
+}
+
+/// A coming event: what a family answers, and what a coach counts.
+struct Item {
+    text: EventText,
+    /// When people should be there, if that is earlier than the start.
+    arrival: Option<String>,
+    block: AnswerBlock,
+    /// The counts for staff.
+    counts: Option<Counts>,
+}
+
+impl Item {
+    fn new(view: EventView, block: AnswerBlock, teams: &TeamNames, access: &TeamAccess) -> Self {
+        let event = &view.event;
+        let is_counted = access.has_full_access(event.team_id)
+            && event.rsvp_enabled
+            && event.status == Status::Scheduled;
+        let early = event.arrival_minutes.filter(|minutes| *minutes > 0);
+        let arrival = early.and_then(|minutes| view.starts_local.plus_seconds(-60 * minutes));
+        Self {
+            text: EventText::new(&view, teams),
+            arrival: arrival.map(|at| format::time(Locale::current_or_english(), at)),
+            counts: is_counted.then(|| view.rsvp_counts.clone()),
+            block,
+        }
+    }
+
+    /// Whether a coach can remind people who have not answered.
+    fn can_remind(&self) -> bool {
+        self.block.closed.is_none() && self.counts.as_ref().is_some_and(|c| c.unanswered > 0)
+    }
+
+    fn long_day(&self) -> String {
+        format::long_day(Locale::current_or_english(), self.text.day)
+    }
+}
+
+/// A change of an event that the user has not confirmed.
+struct Change {
+    text: EventText,
+    /// When the event starts now.
+    when: String,
+    reason: Option<String>,
+}
+
+/// A duty that the user took on.
+struct MyDuty {
+    name: String,
+    event: String,
+    href: String,
+}
+
+#[derive(Template)]
+#[template(path = "home/home.html")]
+struct HomePage {
+    frame: Frame,
+    lead: String,
+    changes: Vec<Change>,
+    /// The time until which "OK, got it" confirms changes.
+    shown_at: Timestamp,
+    ask: Vec<Item>,
+    coming: Vec<Item>,
+    announcements: Vec<(TeamLook, String, Message)>,
+    dues: Vec<DueView>,
+    duties: Vec<MyDuty>,
+    claims: i64,
+    steps: Option<FirstSteps>,
+    card_payments: bool,
+    /// Where a coach adds people: the form of their team, or the list if they have several.
+    people: String,
+}
+
+impl HomePage {
+    fn balance(&self, due: &DueView) -> String {
+        let money = Money { minor: due.balance, currency: due.currency };
+        format::money(Locale::current_or_english(), money)
+    }
+
+    fn has_tasks(&self) -> bool {
+        !(self.announcements.is_empty()
+            && self.dues.is_empty()
+            && self.duties.is_empty()
+            && self.claims == 0)
+    }
+}
+
+async fn show(guest: Guest, headers: HeaderMap) -> PageResult {
+    let has_club = guest.visit.as_ref().is_some_and(|visit| !visit.pending && visit.role.is_some());
+    if !has_club {
+        return start::start(guest, headers).await;
+    }
+    let visitor = FamilyVisitor::from_guest(guest).await?;
+    let (user, is_admin) = (visitor.visit.user, visitor.is_admin());
+    let roster_access = visitor.roster_access().await?;
+    let access = data::access(&roster_access, is_admin);
+    let own_people = roster_access.own_person_ids.clone();
+    let managed = roster_access.managed_team_ids.clone();
+    let nav = Arc::clone(&visitor.nav);
+    let read = move |db: &Reader<'_>| data::load(db, user, &roster_access, (is_admin, &nav));
+    let data = visitor.read(read).await?;
+    let joined = ("joined", mark!("Welcome. You have joined the club."));
+    let flash = remind::flash(&visitor)?.or_else(|| visitor.guest.done_flash(&[joined]));
+    let page = arrange(&visitor, data, &access, &own_people);
+    let frame = page.frame.clone().flash(flash);
+    let people = match managed[..] {
+        [team] => format!("/teams/{team}/roster/new"),
+        _ => "/teams".to_owned(),
+    };
+    render(StatusCode::OK, &HomePage { frame, people, ..page })
+}
+
+/// Sorts the data into what has to be done, what changed and what comes next.
+fn arrange(
+    visitor: &FamilyVisitor,
+    data: HomeData,
+    access: &TeamAccess,
+    own_people: &[PersonId],
+) -> HomePage {
+    let now = visitor.app().clock.now();
+    let teams = &data.teams;
+    let duties = my_duties(teams, &data.events, own_people);
+    let change = |view: &EventView| Change {
+        text: EventText::new(view, teams),
+        when: format::appointment(Locale::current_or_english(), view.starts_local),
+        reason: view.event.cancel_reason.clone(),
+    };
+    let changes: Vec<_> = data.changes.iter().map(change).collect();
+    let items = data.events.into_iter().map(|(view, block)| Item::new(view, block, teams, access));
+    let (ask, coming): (Vec<_>, Vec<_>) = items.partition(|item| item.block.needs_answer());
+    let message =
+        |message: Message| (teams.look(message.team_id), teams.name(message.team_id), message);
+    let today = data.account.timezone.day(now);
+    let today = format::long_day(Locale::current_or_english(), today);
+    let wanted = ask.iter().map(|item| item.block.unanswered()).sum();
+    HomePage {
+        frame: visitor.frame(today, Section::Home),
+        lead: lead(wanted, changes.len()),
+        changes,
+        shown_at: now,
+        ask,
+        coming,
+        announcements: data.announcements.into_iter().map(message).collect(),
+        dues: data.dues,
+        duties,
+        claims: data.claims,
+        steps: data.steps,
+        card_payments: visitor.app().cards.is_some(),
+        people: String::new(),
+    }
+}
+
+/// One line below the date: how much there is to do.
+fn lead(wanted: usize, changed: usize) -> String {
+    let answers = || tn!("{count} answer needed", "{count} answers needed", wanted);
+    let changes = || tn!("{count} change", "{count} changes", changed);
+    match (wanted, changed) {
+        (0, 0) => t!("Nothing needs your answer.").to_owned(),
+        (_, 0) => answers(),
+        (0, _) => changes(),
+        _ => format!("{} · {}", answers(), changes()),
+    }
+}
+
+/// The duties at coming events that the user took on.
+fn my_duties(
+    teams: &TeamNames,
+    events: &[(EventView, AnswerBlock)],
+    own_people: &[PersonId],
+) -> Vec<MyDuty> {
+    let mut all = Vec::new();
+    for (view, _) in events.iter().filter(|(view, _)| view.event.status == Status::Scheduled) {
+        let is_mine = |person: &PersonId| own_people.contains(person);
+        for duty in view.event.duties.0.iter().filter(|duty| duty.assignees.iter().any(is_mine)) {
+            let text = EventText::new(view, teams);
+            let day = format::near_day(Locale::current_or_english(), text.day);
+            let event = format!("{day} · {}", text.title);
+            all.push(MyDuty { name: duty.name.clone(), event, href: text.href() });
+        }
+    }
+    all
+}
+
+/// "OK, got it": the changes that were shown are not shown again.
+async fn confirm_changes(posted: VisitorForm<EventsRead>) -> PageResult {
+    let user = posted.visitor.visit.user;
+    let until = posted.form.text("until").parse().unwrap_or(posted.visitor.app().clock.now());
+    posted.visitor.write(move |tx: &Tx<'_>| changes::confirm(tx, user, until)).await?;
+    Ok(see_other("/"))
+}

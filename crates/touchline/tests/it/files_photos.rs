@@ -1,0 +1,98 @@
+//! Tests of photos of people: the consent of guardians, who sees them, and erasure.
+
+use testkit::{World, both, json};
+use touchline::accounts::user::Role;
+use touchline::jobs;
+
+use crate::files::{photo_of, png, upload};
+use crate::roster_access::client_with_all_scopes;
+
+both! {
+    async fn a_photo_of_a_minor_needs_consent(w: &World) {
+        let club = w.club().await;
+        let coach = client_with_all_scopes(w, club.coach.id).await;
+        let admin = client_with_all_scopes(w, club.admin.id).await;
+        let path = format!("/people/{}", club.max.person);
+        let photo = upload(&coach, "photo", "max.png", &png(40, 40)).await.created();
+        let body = json!({ "photo_file_id": photo.id(), "photo_consent": true });
+        let refused = coach.patch(&path, body).await.assert_problem(403, "forbidden");
+        assert_eq!(refused.body["errors"][0]["code"], "consent_required");
+        let photo = upload(&admin, "photo", "max.png", &png(40, 40)).await.created();
+        let body = json!({ "photo_file_id": photo.id() });
+        let refused = admin.patch(&path, body.clone()).await.assert_problem(422, "validation_failed");
+        assert_eq!(refused.pointers(), ["/photo_consent"]);
+        let consent = json!({ "photo_file_id": photo.id(), "photo_consent": true });
+        assert_eq!(admin.patch(&path, consent).await.ok().data()["photo_file_id"], json!(photo.id()));
+
+        let content = format!("/files/{}/content", photo.id());
+        let (parent, player) = (client_with_all_scopes(w, club.parent.id).await, client_with_all_scopes(w, club.player.id).await);
+        for client in [&coach, &parent, &admin] {
+            client.get(&content).await.ok();
+        }
+        player.get(&content).await.assert_problem(404, "not_found");
+        w.stranger.get(&content).await.assert_problem(404, "not_found");
+        assert!(!w.notifications().await.iter().any(|one| one.to_string().contains(photo.id())));
+        // Anybody who manages the person's data may remove a photo, and staff set those of adults.
+        coach.patch(&path, json!({ "photo_file_id": null })).await.ok();
+        parent.get(&content).await.assert_problem(404, "not_found");
+        let adult = upload(&coach, "photo", "lia.png", &png(40, 40)).await.created();
+        coach.patch(&format!("/people/{}", club.lia.person), json!({ "photo_file_id": adult.id() })).await.ok();
+    }
+
+    async fn a_guardian_uploads_a_photo_on_the_page(w: &World) {
+        let club = w.club().await;
+        let path = format!("/people/{}/photo", club.max.person);
+        let image = png(300, 200);
+        let files: &[(&str, &str, &[u8])] = &[("file", "max.png", &image)];
+        let (mut coach, mut parent, mut player) = (w.browser(club.coach.id).await, w.browser(club.parent.id).await, w.browser(club.player.id).await);
+        coach.get(&path).await.ok().shows("A guardian has to add this photo");
+        assert_eq!(coach.upload(&path, &[("photo_consent", "yes")], files).await.status, 403);
+        assert_eq!(player.get(&path).await.status, 404);
+        assert_eq!(player.upload(&path, &[], files).await.status, 404);
+        parent.get(&path).await.ok();
+        parent.upload(&path, &[], files).await.redirects_to(&format!("{path}?done=saved"));
+        let page = coach.get(&path).await.ok();
+        let url = page.text.split("src=\"/files/").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+        let url = format!("/files/{url}");
+        for (browser, status) in [(&mut coach, 200), (&mut parent, 200), (&mut player, 404)] {
+            assert_eq!(browser.get(&url).await.status, status);
+        }
+        let mut admin = w.browser(club.admin.id).await;
+        admin.get(&path).await.ok();
+        let unconfirmed = admin.upload(&path, &[], files).await.shows("Confirm that a guardian agreed");
+        assert_eq!(unconfirmed.status, 422);
+        admin.upload(&path, &[("photo_consent", "yes")], files).await.redirects_to(&format!("{path}?done=saved"));
+        // An adult sets their own photo.
+        let own = format!("/people/{}/photo", club.lia.person);
+        player.upload(&own, &[], files).await.redirects_to(&format!("{own}?done=saved"));
+    }
+
+    async fn an_unconfirmed_guardian_cannot_consent(w: &World) {
+        let club = w.club().await;
+        let coach = client_with_all_scopes(w, club.coach.id).await;
+        let guardian = json!({ "first_name": "Eve", "relationship": "aunt", "email": "eve@example.org" });
+        let child = json!({ "first_name": "Tom", "birth_date": "2015-01-01", "guardians": [guardian] });
+        let child = coach.post(&format!("/teams/{}/roster", club.hawks), child).await.created();
+        let person = child.data()["person_id"].as_str().unwrap();
+        let eve = child.data()["guardians"][0]["id"].as_str().unwrap();
+        let user = w.user(Role::Member, "eve@example.org").await;
+        w.link(eve, user.id).await;
+        let mut eve = w.browser(user.id).await;
+        let path = format!("/people/{person}/photo");
+        assert_eq!(eve.upload(&path, &[], &[("file", "a.png", &png(20, 20))]).await.status, 403);
+    }
+
+    async fn an_erased_person_has_no_photo(w: &World) {
+        let club = w.club().await;
+        let photo = photo_of(w, &club.max.person).await;
+        let path = format!("/people/{}", club.max.person);
+        let export = w.owner.get(&format!("{path}/export")).await.ok();
+        assert_eq!(export.data()["files"][0]["id"], json!(photo));
+        w.owner.post(&format!("{path}/erase"), json!({})).await.ok();
+        w.owner.get(&format!("/files/{photo}")).await.assert_problem(404, "not_found");
+        jobs::delete_removed_files(&w.node.app).await;
+        assert_eq!(w.count("file").await, 0);
+        let folder = w.node.app.files.folder().unwrap().join(w.harbour.to_string());
+        assert!(std::fs::read_dir(folder).map_or(true, |mut files| files.next().is_none()));
+    }
+}

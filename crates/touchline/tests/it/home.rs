@@ -1,0 +1,108 @@
+//! Tests of Home: what a parent, a coach and an admin see and do there.
+
+use testkit::club::TestClub;
+use testkit::{TestResponse, Value, World, both, json, seconds};
+use touchline::accounts::user::Role;
+
+use crate::dues_pages::HOSTILE;
+use crate::events::{practice, with};
+
+/// A practice of the Hawks tomorrow.
+async fn tomorrow(w: &World, club: &TestClub, more: Value) -> TestResponse {
+    let body = practice(&club.hawks, "2026-09-06T18:30", "2026-09-06T20:00");
+    w.owner.post("/events", with(body, more)).await.created()
+}
+
+/// The position of a text on a page.
+fn position(page: &TestResponse, text: &str) -> usize {
+    page.text.find(text).unwrap_or_else(|| panic!("the page does not show {text}"))
+}
+
+both! {
+    async fn a_parent_sees_what_to_answer_first_and_answers_with_one_tap(w: &World) {
+        let club = w.club().await;
+        let child = json!({ "first_name": "Ben", "guardians": [{ "id": club.pat }] });
+        let ben = w.add_member(&club.hawks, child).await;
+        let event = tomorrow(w, &club, json!({ "title": HOSTILE })).await;
+        let later = practice(&club.hawks, "2026-09-08T18:30", "2026-09-08T20:00");
+        w.owner.post("/events", with(later, json!({ "title": "No answers", "rsvp_enabled": false }))).await.created();
+        let mut parent = w.browser(club.parent.id).await;
+        let page = parent.get("/").await.ok().shows("2 answers needed").shows("Is <bdi>Max</bdi> going?").shows("Is <bdi>Ben</bdi> going?");
+        assert!(!page.text.contains("<img src=x") && !page.text.contains("/admin\""));
+        assert!(position(&page, "Needs your answer") < position(&page, "No answers"));
+
+        for member in [&club.max.member, &ben.member] {
+            let fields = [("member_id", member.as_str()), ("answer", "yes"), ("next", "/")];
+            let answer = parent.post(&format!("/events/{}/answer", event.id()), &fields).await;
+            assert_eq!(answer.status, 303);
+        }
+        let page = parent.get("/").await.ok().shows("Nothing needs your answer.").shows("<bdi>Max</bdi> is going");
+        assert!(!page.text.contains("Needs your answer"));
+        assert!(page.text.len() < 40_000, "{}", page.text.len());
+        w.browser(club.outsider.id).await.get("/").await.ok().shows("Your coach has not planned anything yet.");
+    }
+
+    async fn a_cancellation_is_on_top_until_it_is_confirmed(w: &World) {
+        let club = w.club().await;
+        let moved = tomorrow(w, &club, json!({ "title": "Moved practice" })).await;
+        let event = tomorrow(w, &club, json!({ "title": "Wet practice" })).await;
+        let mut parent = w.browser(club.parent.id).await;
+        let before = parent.get("/").await.ok();
+        assert!(!before.text.contains("OK, got it"));
+        let path = format!("/events/{}", moved.id());
+        w.owner.patch(&path, json!({ "starts_at": "2026-09-06T19:00", "ends_at": "2026-09-06T20:30" })).await.ok();
+        let reason = json!({ "reason": "The pitch is under water." });
+        w.owner.post(&format!("/events/{}/cancel", event.id()), reason).await.ok();
+        let page = parent.get("/").await.ok().shows("The pitch is under water.").shows("2 changes");
+        assert!(position(&page, "Cancelled: <bdi>Wet practice") < position(&page, "Changed: <bdi>Moved"));
+        assert!(position(&page, "Changed: <bdi>Moved") < position(&page, "Needs your answer"));
+
+        let shown = page.text.split("name=\"until\" value=\"").nth(1).unwrap();
+        let shown = shown.split('"').next().unwrap().to_owned();
+        w.advance_clock(seconds(60));
+        let late = json!({ "notes": "Bring a torch." });
+        w.owner.patch(&path, late).await.ok();
+        parent.post("/home/seen", &[("until", &shown)]).await.redirects_to("/");
+        // What changed after the page was shown is still new.
+        let page = parent.get("/").await.ok().shows("Changed: <bdi>Moved practice");
+        assert!(!page.text.contains("Cancelled: <bdi>Wet"));
+        for until in ["2026-09-30T00:00:00Z", "nonsense"] {
+            parent.post("/home/seen", &[("until", until)]).await.redirects_to("/");
+        }
+        let page = parent.get("/").await.ok();
+        assert!(!page.text.contains("OK, got it"));
+        // Everybody confirms for themselves.
+        w.browser(club.player.id).await.get("/").await.ok().shows("Cancelled: <bdi>Wet practice");
+    }
+
+    async fn a_coach_sees_the_answers_and_reminds_the_others(w: &World) {
+        let club = w.club().await;
+        let event = tomorrow(w, &club, json!({})).await;
+        let path = format!("/events/{}/rsvps/{}", event.id(), club.max.member);
+        w.owner.put(&path, json!({ "answer": "yes" })).await.ok();
+        let mut coach = w.browser(club.coach.id).await;
+        coach.get("/").await.ok().shows("1 going").shows("Remind unanswered").shows("/events/new").shows("/messages/new").shows("/roster/new");
+        w.browser(club.admin.id).await.get("/").await.ok().shows("Admin area");
+    }
+
+    async fn an_empty_club_shows_the_first_steps(w: &World) {
+        let owner = w.user(Role::Owner, "owner@harbour.example").await;
+        let mut browser = w.browser(owner.id).await;
+        browser.get("/").await.ok().shows("Create a team").shows("/teams/new");
+        let team = w.owner.post("/teams", json!({ "name": "Hawks" })).await.created();
+        browser.get("/").await.ok().shows(&format!("/teams/{}/roster", team.id()));
+        let body = practice(team.id(), "2026-09-06T18:30", "2026-09-06T20:00");
+        w.owner.post("/events", body).await.created();
+        let page = browser.get("/").await.ok();
+        assert!(!page.text.contains("Three steps"));
+        browser.get("/more").await.ok().shows("Sign out").shows("/admin/keys");
+    }
+
+    async fn visitors_without_a_club_are_sent_on(w: &World) {
+        let elsewhere = w.user(Role::Member, "nobody@harbour.example").await;
+        w.anonymous_browser().get("/").await.redirects_to("/sign-in");
+        let mut browser = w.browser_at(elsewhere.id, None).await;
+        browser.get("/").await.redirects_to("/account/claims");
+        browser.get("/more").await.ok();
+    }
+}

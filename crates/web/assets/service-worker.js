@@ -1,0 +1,131 @@
+// Keeps the shell of the pages, and the last seen Home and Schedule of the signed-in user, to read them without a
+// network. A kept page belongs to one session in one club, whose id is in the page. A page with another id, or of somebody
+// who is not signed in, and signing out delete everything that was kept before. Only these two pages are kept.
+
+const ASSETS = 'assets'
+const OFFLINE_PAGE = 'offline'
+const PAGES = 'pages'
+const KEPT = ['/', '/schedule']
+const OFFLINE = '/offline'
+const MAX_ASSETS = 60
+const MAX_AGE = 7 * 86_400_000
+
+// Pages that were requested before the last deletion are not kept. One task at a time changes what is kept.
+let deletions = 0
+let tasks = Promise.resolve()
+const inOrder = (task) => (tasks = tasks.then(task, task))
+
+addEventListener('install', (event) => {
+  event.waitUntil(Promise.all([keepOffline(), skipWaiting()]))
+})
+
+addEventListener('activate', (event) => event.waitUntil(clients.claim()))
+
+addEventListener('fetch', (event) => {
+  const { request } = event
+  const { origin, pathname } = new URL(request.url)
+  if (origin !== location.origin) return
+  if (request.method === 'POST' && pathname === '/sign-out') return event.waitUntil(forget())
+  if (request.method !== 'GET') return
+  if (pathname.startsWith('/assets/')) return event.respondWith(asset(request))
+  if (request.mode === 'navigate') event.respondWith(page(event, pathname))
+})
+
+async function asset(request) {
+  const kept = await caches.match(request, { cacheName: ASSETS })
+  return kept ?? keepAsset(request)
+}
+
+/** The URL of an asset contains a hash of its content, so what is kept never changes. */
+async function keepAsset(request) {
+  const response = await fetch(request)
+  if (!response.ok) return response
+  const cache = await caches.open(ASSETS)
+  await cache.put(request, response.clone())
+  const keys = await cache.keys()
+  await Promise.all(keys.slice(0, -MAX_ASSETS).map((key) => cache.delete(key)))
+  return response
+}
+
+async function page(event, pathname) {
+  const before = deletions
+  try {
+    const response = await fetch(event.request)
+    const isPage = response.headers.get('content-type')?.startsWith('text/html')
+    if (isPage) event.waitUntil(keep(pathname, response.clone(), before))
+    return response
+  } catch {
+    return (await kept(pathname)) ?? (await offline())
+  }
+}
+
+/** Keeps a page if it is one of those to keep. Deletes what belongs to another session. */
+async function keep(pathname, response, before) {
+  const html = await response.text()
+  const session = /<meta name="session" content="([\w-]*)">/.exec(html)?.[1]
+  if (session === undefined) return
+  await inOrder(async () => {
+    const isOutdated = before !== deletions
+    const current = await (await caches.match('/session', { cacheName: PAGES }))?.text()
+    if (session !== (current ?? '')) await drop()
+    if (!session || isOutdated) return
+    if (session !== current) {
+      await put('/session', session)
+      await keepOffline()
+    }
+    if (!response.ok || !KEPT.includes(pathname)) return
+    await put(pathname, html, response.headers)
+    await keepAssets(html)
+  })
+}
+
+async function put(path, text, headers) {
+  const cache = await caches.open(PAGES)
+  const copy = new Headers({ 'content-type': 'text/html; charset=utf-8', saved: new Date().toISOString() })
+  for (const name of ['content-security-policy', 'referrer-policy', 'x-frame-options', 'cross-origin-opener-policy']) {
+    if (headers?.has(name)) copy.set(name, headers.get(name))
+  }
+  await cache.put(path, new Response(text, { headers: copy }))
+}
+
+async function keepAssets(html) {
+  const urls = [...html.matchAll(/(?:href|src)="(\/assets\/[^"#]+)/g)].map(([, url]) => url.replaceAll('&amp;', '&'))
+  await Promise.all([...new Set(urls)].map((url) => asset(new Request(url)).catch(() => {})))
+}
+
+async function keepOffline() {
+  const response = await fetch(OFFLINE).catch(() => {})
+  if (!response?.ok) return
+  const cache = await caches.open(OFFLINE_PAGE)
+  await cache.put(OFFLINE, response.clone())
+  await keepAssets(await response.text())
+}
+
+/** A kept page, marked as offline with the time it was saved. */
+async function kept(pathname) {
+  await tasks
+  const cache = await caches.open(PAGES)
+  const found = KEPT.includes(pathname) && (await cache.match(pathname))
+  if (!found || !(await cache.match('/session'))) return undefined
+  const saved = found.headers.get('saved')
+  if (Date.now() - Date.parse(saved) > MAX_AGE) return undefined
+  const html = (await found.text()).replace(
+    /(<div id="offline"[^>]*?) hidden>([^]*?)<time><\/time>/,
+    `$1>$2<time datetime="${saved}" data-local>${saved}</time>`,
+  )
+  return new Response(html, { headers: found.headers })
+}
+
+async function offline() {
+  return (await caches.match(OFFLINE, { cacheName: OFFLINE_PAGE })) ?? Response.error()
+}
+
+/** Deletes the kept pages. */
+function forget() {
+  return inOrder(drop)
+}
+
+async function drop() {
+  deletions += 1
+  await caches.delete(PAGES)
+}

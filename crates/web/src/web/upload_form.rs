@@ -1,0 +1,32 @@
+//! The extractor of forms with files.
+
+use axum::extract::{FromRequest, Request};
+
+use super::form::Form;
+use super::multipart::{Parts, SentFile};
+use super::visitor::{Guest, PageError, PageResult, Visitor};
+use crate::accounts::permissions::Permission;
+use crate::web::app::App;
+
+/// Extracts a signed-in user who has the permission `N`, and the form with files that they sent. The form is read only
+/// after the permission was checked, because files are large.
+pub struct VisitorUpload<N> {
+    pub visitor: Visitor<N>,
+    pub form: Form,
+    pub files: Vec<SentFile>,
+}
+
+impl<N: Permission> FromRequest<App> for VisitorUpload<N> {
+    type Rejection = PageError;
+
+    async fn from_request(request: Request, app: &App) -> PageResult<Self> {
+        let (mut parts, body) = request.into_parts();
+        let guest = Guest::load(&mut parts, app).await?;
+        let csrf = guest.csrf.clone();
+        let request = Request::from_parts(parts, body);
+        Form::check_origin(&request, app)?;
+        let visitor = Visitor::authorize(guest).await?;
+        let Parts { form, files } = Form::read_with_files(request, app, &csrf).await?;
+        Ok(Self { visitor, form, files })
+    }
+}

@@ -1,0 +1,140 @@
+// Home and Schedule without a network: readable for the user who opened them, and for nobody else.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+
+import { launch, signIn, visitor } from './browser.mjs'
+import { TIMEOUT, Service, until } from './service.mjs'
+
+const HOME = '/'
+const SCHEDULE = '/schedule'
+
+const service = Service.shared()
+let browser
+let ana
+let ben
+
+before(async () => {
+  browser = await launch()
+  ana = await service.user('member', 'ana.offline@people.example', 'Ana Offline')
+  ben = await service.user('member', 'ben.offline@people.example', 'Ben Offline')
+})
+
+after(() => browser?.close())
+
+/** A browser profile with the service worker, in which a user has signed in. */
+async function arrive(t, user) {
+  const visit = await visitor(browser, { width: 390, serviceWorkers: 'allow' })
+  t.after(visit.close)
+  await visit.page.goto('/sign-in')
+  await ready(visit.page)
+  await signIn(visit.page, user)
+  return visit
+}
+
+/** Waits until the service worker answers the requests of the page. */
+const ready = (page) => page.evaluate(async () => {
+  await navigator.serviceWorker.ready
+  if (navigator.serviceWorker.controller) return
+  await new Promise((done) => navigator.serviceWorker.addEventListener('controllerchange', done, { once: true }))
+})
+
+/** Opens a page and waits until it is kept. */
+async function keep(page, path) {
+  await page.goto(path)
+  await until(`${path} is kept`, () => isKept(page, path))
+}
+
+const isKept = (page, path) => page.evaluate(async (path) => Boolean(await caches.match(path, { cacheName: 'pages' })), path)
+
+async function assertOfflinePage(page, path) {
+  await page.goto(path)
+  await page.getByRole('heading', { level: 1, name: 'You are offline' }).waitFor()
+  assert.ok(!(await page.content()).includes('Ana'), `${path} shows nothing of Ana`)
+  assert.ok(await page.evaluate(() => document.styleSheets[0]?.cssRules.length > 0), 'the page has its styles')
+}
+
+test('Home and Schedule can be read offline', { timeout: TIMEOUT }, async (t) => {
+  const { page, context } = await arrive(t, ana)
+  for (const path of [HOME, SCHEDULE]) await keep(page, path)
+  await page.goto('/account')
+  await context.setOffline(true)
+  for (const path of [HOME, SCHEDULE]) {
+    await page.goto(path)
+    assert.equal(new URL(page.url()).pathname, path)
+    await page.getByText('You are offline. This page was saved').waitFor()
+    assert.match(await page.locator('#offline time').textContent(), /\d\d:\d\d$/)
+    assert.ok((await page.content()).includes('Ana'), 'it is her page')
+    assert.ok(await page.evaluate(() => document.styleSheets[0]?.cssRules.length > 0), 'the page has its styles')
+  }
+  await assertOfflinePage(page, '/account')
+  await context.setOffline(false)
+  await page.goto(HOME)
+  assert.ok(await page.locator('#offline').isHidden())
+})
+
+test('nothing can be read offline after signing out', { timeout: TIMEOUT }, async (t) => {
+  const { page, context } = await arrive(t, ana)
+  await keep(page, SCHEDULE)
+  await page.goto('/account')
+  await signOut(page)
+  await page.waitForURL((url) => url.pathname === '/sign-in')
+  await ready(page)
+  await until('the pages are deleted', async () => !(await isKept(page, SCHEDULE)))
+  await context.setOffline(true)
+  for (const path of [HOME, SCHEDULE]) await assertOfflinePage(page, path)
+})
+
+test('signing out without a network deletes what was kept', { timeout: TIMEOUT }, async (t) => {
+  const { page, context } = await arrive(t, ana)
+  await keep(page, SCHEDULE)
+  await context.setOffline(true)
+  await signOut(page).catch(() => {})
+  await until('the pages are deleted', async () => {
+    await page.goto('/offline').catch(() => {})
+    return !(await isKept(page, SCHEDULE).catch(() => true))
+  })
+  await assertOfflinePage(page, SCHEDULE)
+})
+
+test('another user of the same browser sees nothing of the first', { timeout: TIMEOUT }, async (t) => {
+  const { page, context } = await arrive(t, ana)
+  await keep(page, SCHEDULE)
+  // The session of the first user ends without signing out.
+  await context.clearCookies()
+  await page.goto('/sign-in')
+  await until('the pages are deleted', async () => !(await isKept(page, SCHEDULE)))
+  await signIn(page, ana)
+  await keep(page, SCHEDULE)
+  await context.clearCookies()
+  const cookies = await sessionOf(t, ben)
+  await context.addCookies(cookies)
+  await page.goto('/account')
+  await until('the pages are deleted', async () => !(await isKept(page, SCHEDULE)))
+  await context.setOffline(true)
+  await assertOfflinePage(page, SCHEDULE)
+})
+
+test('a form that is sent offline keeps what was entered', { timeout: TIMEOUT }, async (t) => {
+  const { page, context } = await arrive(t, ana)
+  await page.goto('/account/notifications')
+  await context.setOffline(true)
+  await page.getByLabel('Announcements').selectOption('never')
+  await page.getByRole('button', { name: 'Save changes' }).click()
+  await page.getByText('nothing was sent').waitFor()
+  assert.equal(await page.getByLabel('Announcements').inputValue(), 'never')
+  await context.setOffline(false)
+  await page.locator('#unsent').waitFor({ state: 'hidden' })
+  await page.getByRole('button', { name: 'Save changes' }).click()
+  await page.getByText('Your changes were saved.').waitFor()
+})
+
+/** The cookies of a user who signed in with another browser. */
+async function sessionOf(t, user) {
+  const { page, context, close } = await visitor(browser)
+  t.after(close)
+  await signIn(page, user)
+  return context.cookies()
+}
+
+const signOut = (page) => page.evaluate(() => document.querySelector('form[action="/sign-out"]').requestSubmit())

@@ -48,6 +48,7 @@ pub mod reply;
 pub mod request_head;
 pub mod routes;
 pub mod server;
+mod session_cookie;
 pub mod stream;
 pub mod team_look;
 pub mod body_progress;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
-use http::header::{ACCEPT_LANGUAGE, CACHE_CONTROL, COOKIE, LOCATION, SET_COOKIE, USER_AGENT};
+use http::header::{ACCEPT_LANGUAGE, CACHE_CONTROL, LOCATION, USER_AGENT};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use kit::secret::{Token, TokenKind};
@@ -23,6 +23,8 @@ use super::nav::{LOAD_NAV, Nav};
 use super::offline;
 use super::page::{Flash, Frame, Section};
 use super::public_url;
+use super::session_cookie::session_cookie;
+pub use super::session_cookie::{clear_session_cookie, csrf_token, set_session_cookie};
 use crate::accounts::permissions::{AccessLevel, Permission};
 use crate::accounts::roster_access::RosterAccess;
 use crate::accounts::session::{self, Browser, SessionLookup};
@@ -31,11 +33,6 @@ use crate::i18n::Locale;
 use crate::prelude::*;
 use crate::signals;
 use crate::web::app::App;
-
-/// The session cookie: only for this host, only over HTTPS, not readable by scripts.
-const COOKIE_NAME: &str = "__Host-touchline";
-const COOKIE_RULES: &str = "Path=/; Secure; HttpOnly; SameSite=Lax";
-const COOKIE_DAYS: u32 = 30;
 
 /// The result of a page handler.
 pub type PageResult<T = Response> = std::result::Result<T, PageError>;
@@ -164,7 +161,7 @@ impl Guest {
     /// Sets the cookie that the forms of this page need.
     pub fn with_cookie(&self, mut response: Response) -> Response {
         if let Some(token) = &self.new_cookie {
-            set_cookie(&mut response, token.reveal(), COOKIE_DAYS * 86_400);
+            response = set_session_cookie(response, token);
         }
         response
     }
@@ -394,13 +391,6 @@ fn check_permission<N: Permission>(role: Option<Role>) -> Result<()> {
     Err(Error::new(Code::Forbidden, detail))
 }
 
-/// The CSRF token of the browser with this cookie.
-pub fn csrf_token(app: &App, token: &Token) -> String {
-    use base64::Engine;
-    let signature = app.secrets.key("csrf").sign(&[&token.hash()]);
-    base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(signature)
-}
-
 /// Redirects to another page of this service (303).
 pub fn see_other(path: &str) -> Response {
     let location = HeaderValue::from_str(path).unwrap_or(HeaderValue::from_static("/"));
@@ -427,34 +417,6 @@ pub fn sign_in_url(next: &str) -> String {
 /// Encodes text for a query string.
 pub fn url_encode(text: &str) -> String {
     form_urlencoded::byte_serialize(text.as_bytes()).collect()
-}
-
-/// Sets the session cookie. It replaces any earlier one.
-pub fn set_session_cookie(mut response: Response, token: &Token) -> Response {
-    set_cookie(&mut response, token.reveal(), COOKIE_DAYS * 86_400);
-    response
-}
-
-/// Deletes the session cookie.
-pub fn clear_session_cookie(mut response: Response) -> Response {
-    set_cookie(&mut response, "", 0);
-    response
-}
-
-fn set_cookie(response: &mut Response, value: &str, seconds: u32) {
-    let line = format!("{COOKIE_NAME}={value}; {COOKIE_RULES}; Max-Age={seconds}");
-    if let Ok(line) = HeaderValue::from_str(&line) {
-        response.headers_mut().append(SET_COOKIE, line);
-    }
-}
-
-/// The token in the session cookie. `None` if it is malformed or was sent more than once.
-fn session_cookie(headers: &HeaderMap) -> Option<Token> {
-    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
-    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.split_once('='));
-    let mut ours = pairs.filter(|(name, _)| name.trim() == COOKIE_NAME);
-    let (_, value) = ours.next()?;
-    ours.next().is_none().then(|| Token::parse(TokenKind::Session, value.trim()))?
 }
 
 /// Records that a session is in use, at most once a minute and without delaying the page.
@@ -495,18 +457,5 @@ mod tests {
         ] {
             assert_eq!(safe_redirect_path(bad), "/", "{bad}");
         }
-    }
-
-    #[test]
-    fn the_session_cookie_must_be_well_formed_and_unique() {
-        let token = Token::from_bytes(TokenKind::Session, [7; 32]);
-        let line = |text: String| {
-            let mut headers = HeaderMap::new();
-            headers.insert(COOKIE, text.parse().unwrap());
-            session_cookie(&headers).is_some()
-        };
-        let ours = format!("{COOKIE_NAME}={}", token.reveal());
-        assert!(line(ours.clone()) && line(format!("a=b; {ours}")));
-        assert!(!line(format!("{ours}; {ours}")) && !line(format!("{COOKIE_NAME}=tlss_x")));
     }
 }

@@ -151,22 +151,23 @@ const DUE: &str = "
        and m.next_attempt_at <= :now and (m.summary_id is null or m.held_until <= :now)";
 
 fn cancel(tx: &Tx<'_>, item: &Candidate) -> Result<()> {
-    let Candidate { account_id, id, .. } = item;
+    // Not `:account_id`, which must be the job's own account.
+    let Candidate { account_id: club, id, .. } = item;
     tx.execute(
         "update mail set status = 'cancelled', updated_at = :now, version = version + 1
-         where account_id = :account_id and id = :id and status = 'pending' /* any account */",
-        bind! { account_id, id },
+         where account_id = :club and id = :id and status = 'pending' /* any account */",
+        bind! { club, id },
     )?;
     Ok(())
 }
 
 fn link(tx: &Tx<'_>, item: &Candidate, summary: EmailId) -> Result<()> {
-    let Candidate { account_id, id, .. } = item;
+    let Candidate { account_id: club, id, .. } = item;
     tx.execute(
         "update mail set summary_id = :summary, held_until = :until, updated_at = :now,
              version = version + 1
-         where account_id = :account_id and id = :id and status = 'pending' /* any account */",
-        bind! { account_id, id, summary, until: tx.now().plus(LINK_DURATION) },
+         where account_id = :club and id = :id and status = 'pending' /* any account */",
+        bind! { club, id, summary, until: tx.now().plus(LINK_DURATION) },
     )?;
     Ok(())
 }

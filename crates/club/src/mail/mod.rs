@@ -17,9 +17,9 @@ crate::permissions! {
     /// View sent emails.
     OutboxRead: Some(ScopeName::MessagesRead), Admin;
     /// View your notification settings.
-    NotificationSettingsRead: Some(ScopeName::MessagesRead), KnownPerson;
+    NotificationSettingsRead: Some(ScopeName::MessagesRead), SignedIn;
     /// Update your notification settings.
-    NotificationSettingsWrite: Some(ScopeName::MessagesWrite), KnownPerson;
+    NotificationSettingsWrite: Some(ScopeName::MessagesWrite), SignedIn;
 }
 
 /// This module.

@@ -55,7 +55,8 @@ fn entries(
             (_, 0 | 5 | 9) => Status::Absent,
             _ => Status::Present,
         };
-        let note = (status == Status::Late && seed % 2 == 0).then(|| "Bus was late".to_owned());
+        let note =
+            (status == Status::Late && seed.is_multiple_of(2)).then(|| "Bus was late".to_owned());
         NewEntry { member_id: member.id, status, note }
     };
     Ok(players.map(entry).collect())

@@ -87,9 +87,8 @@ impl<'a> Notice<'a> {
         let is_near =
             |event: &Event| !event.is_over(now) && event.starts_at < now.plus(NOTICE_PERIOD);
         let kind = match (old.status, new.status) {
-            (Status::Cancelled, _) => return None,
+            (Status::Cancelled, _) | (Status::Postponed, Status::Postponed) => return None,
             (_, Status::Cancelled) => Kind::Cancelled,
-            (Status::Postponed, Status::Postponed) => return None,
             (_, Status::Postponed) => Kind::Postponed,
             _ if old.span() != new.span() => Kind::NewTime,
             _ if old.location_id != new.location_id => Kind::NewPlace,

@@ -17,9 +17,11 @@ use crate::hook::Hook;
 use crate::prelude::*;
 use crate::teams::team;
 
+type BeforeDelete = fn(&Reader<'_>, Vec<EventId>) -> Result<()>;
+type OnChanged = fn(&Tx<'_>, &[(Option<&EventView>, &EventView)]) -> Result<()>;
+
 /// Runs before events are deleted. Fails if they have data that would be lost.
-pub static BEFORE_DELETE: Hook<fn(&Reader<'_>, Vec<EventId>) -> Result<()>> =
-    Hook::new("edit::BEFORE_DELETE");
+pub static BEFORE_DELETE: Hook<BeforeDelete> = Hook::new("edit::BEFORE_DELETE");
 
 string_enum! {
     /// Which events of a series a change applies to.
@@ -103,8 +105,7 @@ impl EventChange {
 }
 
 /// Called with events before and after they were changed or cancelled, to notify people.
-pub static ON_CHANGED: Hook<fn(&Tx<'_>, &[(Option<&EventView>, &EventView)]) -> Result<()>> =
-    Hook::new("edit::ON_CHANGED");
+pub static ON_CHANGED: Hook<OnChanged> = Hook::new("edit::ON_CHANGED");
 /// How many people [`ON_CHANGED`] notifies if events of a team are changed now.
 pub static COUNT_NOTIFIED: Hook<fn(&Reader<'_>, TeamId) -> Result<usize>> =
     Hook::new("edit::COUNT_NOTIFIED");

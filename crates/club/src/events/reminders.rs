@@ -5,10 +5,10 @@ use crate::prelude::*;
 
 use super::event::Event;
 
+type RemindUnanswered = fn(&Tx<'_>, &TeamAccess, EventId, &str) -> Result<ReminderSummary>;
+
 /// Emails everybody who has not answered an event now. Gets the address of the event's page.
-pub static REMIND_UNANSWERED: Hook<
-    fn(&Tx<'_>, &TeamAccess, EventId, &str) -> Result<ReminderSummary>,
-> = Hook::new("reminders::REMIND_UNANSWERED");
+pub static REMIND_UNANSWERED: Hook<RemindUnanswered> = Hook::new("reminders::REMIND_UNANSWERED");
 /// When reminders about an event were sent and will be sent.
 pub static REMINDER_TIMES: Hook<fn(&Reader<'_>, &Event) -> Result<ReminderTimes>> =
     Hook::new("reminders::REMINDER_TIMES");

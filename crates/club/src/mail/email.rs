@@ -233,7 +233,7 @@ fn insert(tx: &Tx<'_>, settings: &RecipientSettings, new: NewEmail) -> Result<Op
         Delivery::Summary(at) => (at, true),
         Delivery::Never => return Ok(None),
     };
-    let email = Email { next_attempt_at, in_summary, ..new.into_record(tx) };
+    let email = Email { in_summary, next_attempt_at, ..new.into_record(tx) };
     tx.execute_deferred(Email::INSERT, &email.bind())?;
     Ok(Some(email.id))
 }

@@ -5,16 +5,23 @@ use super::membership::{MemberStatus, MembershipChange};
 use super::new_members::{self, NewMember};
 use crate::prelude::*;
 
-/// Adds the person to the team `to`, with the same role, positions and status, and removes them from their present
+/// Where a member moves to.
+pub struct Move {
+    pub team_id: TeamId,
+    /// The number on the new team.
+    pub jersey_number: Option<String>,
+}
+
+/// Adds the person to another team, with the same role, positions and status, and removes them from their present
 /// team. The person and the history on the old team stay. The same rules apply as for adding and removing.
 pub fn move_to_team(
     tx: &Tx<'_>,
     access: &TeamAccess,
     (from, id): (TeamId, MemberId),
     expected: &IfMatch,
-    to: TeamId,
-    jersey_number: Option<String>,
+    to: Move,
 ) -> Result<Member> {
+    let Move { team_id: to, jersey_number } = to;
     let Member { person_id, role, positions, status, team_id, .. } = member::show(tx, from, id)?;
     Error::invalid_state("The member was removed. Add the person again.")
         .fail_if(status == MemberStatus::Removed)?;

@@ -227,7 +227,7 @@ pub fn change(
     Error::invalid_state("This person was erased.").fail_if(before.erased_at.is_some())?;
     let email_opt_in = change.email_opt_in.apply_or(before.email_opt_in, true);
     let photo_file_id = change.photo_file_id.apply(before.photo_file_id);
-    let after = Person { email_opt_in, photo_file_id, ..change.person.apply(&before) };
+    let after = Person { photo_file_id, email_opt_in, ..change.person.apply(&before) };
     let mut violations = Violations::default();
     person::validate(&after, tx.now(), &mut violations);
     if let Some(field) = guards::forbidden_contact_change(tx, access, &before, &after)? {

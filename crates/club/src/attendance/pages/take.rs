@@ -118,7 +118,8 @@ impl TakePage {
             let id = row.line.member_id;
             let recorded = row.line.entry.as_ref().map(|entry| entry.status);
             row.chosen = Status::parse(form.text(&format!("s-{id}")));
-            row.note = form.get(&format!("n-{id}")).unwrap_or_default().to_owned();
+            let note = form.get(&format!("n-{id}")).unwrap_or_default();
+            note.clone_into(&mut row.note);
             let differs = is_stale && recorded.is_some() && recorded != row.chosen;
             row.recorded = recorded.filter(|_| differs).map(label);
         }

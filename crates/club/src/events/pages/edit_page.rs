@@ -76,7 +76,7 @@ fn show(visitor: &Coach, data: PageData, form: FilledForm, extra: Extra) -> Page
     let form = team.add_options(form, event.location.as_ref()).without("repeat");
     let frame = visitor.frame(t!("Edit event"), Section::Schedule).team(team.team.id);
     let Extra { changed, preview } = extra;
-    let page = EditPage { frame, form, event, changed, preview };
+    let page = EditPage { frame, event, form, changed, preview };
     render(page.form.status(), &page)
 }
 

@@ -288,20 +288,18 @@ impl Loaded {
         let words = [Some(place.name.as_str()), place.address.as_deref()];
         let words: Vec<_> = words.into_iter().flatten().collect();
         let text = url_encode(&words.join(", ").replace('\n', ", ")).replace('+', "%20");
-        Some(match (place.latitude, place.longitude) {
-            (Some(lat), Some(lon)) => (
+        if let Some((lat, lon)) = place.latitude.zip(place.longitude) {
+            return Some((
                 format!("geo:{lat},{lon}?q={lat},{lon}({text})"),
                 format!("https://www.openstreetmap.org/?mlat={lat}&mlon={lon}#map=17/{lat}/{lon}"),
-            ),
-            _ => {
-                let address = place.address.as_ref()?;
-                let search = url_encode(&address.replace('\n', ", ")).replace('+', "%20");
-                (
-                    format!("geo:0,0?q={text}"),
-                    format!("https://www.openstreetmap.org/search?query={search}"),
-                )
-            }
-        })
+            ));
+        }
+        let address = place.address.as_ref()?;
+        let search = url_encode(&address.replace('\n', ", ")).replace('+', "%20");
+        Some((
+            format!("geo:0,0?q={text}"),
+            format!("https://www.openstreetmap.org/search?query={search}"),
+        ))
     }
 
     /// Home, away or neutral ground.

@@ -215,12 +215,11 @@ fn weeks(loaded: &Loaded, access: &TeamAccess, month: Option<Day>) -> Vec<Week> 
         let day = view.starts_local.day();
         let row = row(view, block, loaded, access, last_day != Some(day));
         last_day = Some(day);
-        match weeks.last_mut().filter(|(start, _)| *start == monday(day)) {
-            Some((_, week)) => week.rows.push(row),
-            None => {
-                let heading = week_heading(monday(day), monday(loaded.today));
-                weeks.push((monday(day), Week { heading, rows: vec![row] }));
-            }
+        if let Some((_, week)) = weeks.last_mut().filter(|(start, _)| *start == monday(day)) {
+            week.rows.push(row);
+        } else {
+            let heading = week_heading(monday(day), monday(loaded.today));
+            weeks.push((monday(day), Week { heading, rows: vec![row] }));
         }
     }
     weeks.into_iter().map(|(_, week)| week).collect()

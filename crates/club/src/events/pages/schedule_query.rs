@@ -80,7 +80,7 @@ impl ScheduleQuery {
             _ => (None, teams),
         };
         let kind = self.kind;
-        Ok(Some(EventFilter { team_id, team_ids, kind, from, to, ..EventFilter::default() }))
+        Ok(Some(EventFilter { team_id, team_ids, from, to, kind, ..EventFilter::default() }))
     }
 
     /// The URL of the schedule with the same filters and these parameters.

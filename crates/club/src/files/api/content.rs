@@ -49,9 +49,8 @@ fn disposition(file: &File) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || " .-_()".contains(c);
     let ascii: String = file.name.chars().map(|c| if plain(c) { c } else { '_' }).collect();
     let is_unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    let encode = |byte: u8| match is_unreserved(byte) {
-        true => char::from(byte).to_string(),
-        false => format!("%{byte:02X}"),
+    let encode = |byte: u8| {
+        if is_unreserved(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
     };
     let utf8: String = file.name.bytes().map(encode).collect();
     format!("{kind}; filename=\"{ascii}\"; filename*=UTF-8''{utf8}")

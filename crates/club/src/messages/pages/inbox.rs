@@ -218,9 +218,10 @@ async fn load(
         let first = Page { limit: MAX_PINNED, order: Order::Desc, last: None };
         let pinned = InboxFilter { pinned: Some(true), ..filter };
         let is_unfiltered = filter.kind.is_none() && !filter.unread;
-        let scheduled = match is_first && is_unfiltered {
-            true => inbox::scheduled(db, &viewer, filter.team)?,
-            false => Vec::new(),
+        let scheduled = if is_first && is_unfiltered {
+            inbox::scheduled(db, &viewer, filter.team)?
+        } else {
+            Vec::new()
         };
         let pinned = if is_first { inbox::list(db, &viewer, &pinned, &first)? } else { Vec::new() };
         let all = scheduled.iter().chain(&pinned).chain(&page.rows);

@@ -36,7 +36,6 @@ struct Post {
     is_own: bool,
     is_unread: bool,
     is_pinned: bool,
-    can_manage: bool,
     /// How many have read it, and how many received it.
     read: i64,
     delivered: i64,
@@ -46,10 +45,6 @@ impl Post {
     /// The share of recipients who have read it, in percent.
     fn share(&self) -> i64 {
         crate::web::filters::percent(self.read, self.delivered)
-    }
-
-    fn can_retract(&self) -> bool {
-        self.can_manage && self.retracted.is_none()
     }
 }
 
@@ -90,6 +85,15 @@ impl ThreadPage {
 
     fn can_reply(&self) -> bool {
         self.thread.answered.is_some()
+    }
+
+    /// Whether the visitor sees who has read a message, and can retract it.
+    fn can_manage(&self, post: &Post) -> bool {
+        self.thread.is_staff || post.is_own
+    }
+
+    fn can_retract(&self, post: &Post) -> bool {
+        self.can_manage(post) && post.retracted.is_none()
     }
 
     /// The number of names that are not shown.
@@ -197,7 +201,7 @@ fn load(
         _ => Vec::new(),
     };
     Ok(Thread {
-        posts: posts(db, viewer, is_staff, messages)?,
+        posts: posts(db, viewer, messages)?,
         team,
         kind: opened.kind,
         status: opened.status,
@@ -240,12 +244,7 @@ fn find_answered(
 }
 
 /// The messages as they are shown, oldest first.
-fn posts(
-    db: &Reader<'_>,
-    viewer: &Viewer,
-    is_staff: bool,
-    messages: Vec<Message>,
-) -> Result<Vec<Post>> {
+fn posts(db: &Reader<'_>, viewer: &Viewer, messages: Vec<Message>) -> Result<Vec<Post>> {
     let actors: Vec<_> = messages.iter().filter_map(|one| one.retracted_by.clone()).collect();
     let names = Names::load(db, actors.iter().map(String::as_str))?;
     let ids = messages.iter().map(|one| one.id).collect();
@@ -263,7 +262,6 @@ fn posts(
             is_own,
             is_unread: unread.contains(&message.id),
             is_pinned: message.pinned,
-            can_manage: is_staff || is_own,
             read: message.receipt_counts.read,
             delivered: message.receipt_counts.delivered,
         }

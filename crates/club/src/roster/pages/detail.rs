@@ -26,7 +26,7 @@ enum Note {
     /// There is one, which is not shown.
     Hidden,
     /// It is shown. Coaches can change it.
-    Shown(String, FilledForm),
+    Shown(String, Box<FilledForm>),
 }
 
 #[derive(Template)]
@@ -91,7 +91,7 @@ pub(super) async fn show_note(
     let (view, note) = read_note(&visitor, at).await?;
     let form = FilledForm::empty(NOTE).with("medical_note", note.clone());
     let form = form.version(view.member.version);
-    page(&visitor, view, Note::Shown(note, form))
+    page(&visitor, view, Note::Shown(note, Box::new(form)))
 }
 
 pub(super) async fn save_note(
@@ -117,5 +117,5 @@ pub(super) async fn save_note(
         return Ok(see_other(&format!("{}?done=note", member_path(at.0, at.1))));
     }
     let (view, note) = read_note(&visitor, at).await?;
-    page(&visitor, view, Note::Shown(note, form))
+    page(&visitor, view, Note::Shown(note, Box::new(form)))
 }

@@ -3,7 +3,7 @@
 use super::contact_links::ContactLinks;
 use super::{name_of, role_name, status_tag};
 use crate::prelude::*;
-use crate::roster::guardian::{self, GuardianLink};
+use crate::roster::guardian::{self, GuardianLink, Guardianship};
 use crate::roster::member::{self, Member};
 use crate::roster::membership::{self, MemberStatus, Role};
 use crate::roster::person;
@@ -16,11 +16,8 @@ use crate::web::team_look::TeamLook;
 /// A guardian on the page.
 pub(super) struct GuardianView {
     pub(super) name: String,
-    pub(super) relationship: Option<String>,
     pub(super) contact: ContactLinks,
-    pub(super) can_pick_up: bool,
-    pub(super) receives_messages: bool,
-    pub(super) is_confirmed: bool,
+    pub(super) guardianship: Guardianship,
     pub(super) signs_in: bool,
 }
 
@@ -29,11 +26,8 @@ impl From<&GuardianLink> for GuardianView {
         let GuardianLink { guardianship, guardian } = link;
         Self {
             name: person::display_name(guardian),
-            relationship: guardianship.relationship.clone(),
             contact: ContactLinks::new(guardian.phone.as_deref(), guardian.email.as_deref()),
-            can_pick_up: guardianship.can_pick_up,
-            receives_messages: guardianship.receives_messages,
-            is_confirmed: guardianship.confirmed,
+            guardianship: guardianship.clone(),
             signs_in: guardian.user_id.is_some(),
         }
     }

@@ -5,7 +5,7 @@ use crate::prelude::*;
 use crate::roster::guards;
 use crate::roster::member::{self, Member};
 use crate::roster::membership::MemberStatus;
-use crate::roster::moving;
+use crate::roster::moving::{self, Move};
 use crate::teams::header::TeamHeader;
 use crate::teams::team::{self, Status, TeamFilter};
 use crate::web::confirm::ConfirmPage;
@@ -98,7 +98,8 @@ pub(super) async fn move_away(
     };
     let expected = form.expected_version();
     let work = move |tx: &Tx<'_>, access: &TeamAccess| {
-        moving::move_to_team(tx, access, at, &expected, to, number).map(|member| member.id)
+        let to = Move { team_id: to, jersey_number: number };
+        moving::move_to_team(tx, access, at, &expected, to).map(|member| member.id)
     };
     match write(&visitor, at.0, work).await {
         Ok(id) => Ok(see_other(&format!("{}?done=moved", member_path(to, id)))),

@@ -112,6 +112,8 @@ struct PastePage {
     frame: Frame,
     header: TeamHeader,
     pasted: Pasted,
+    /// All contents that a column can have, with their labels.
+    choices: Vec<(Column, &'static str)>,
     /// What is wrong with the text.
     fault: String,
     /// What is wrong with the rows.
@@ -136,11 +138,6 @@ impl PastePage {
         columns
             .map(|(at, column)| (at, example(at).cloned().unwrap_or_default(), *column))
             .collect()
-    }
-
-    /// All contents that a column can have, with their labels.
-    fn choices(&self) -> Vec<(Column, &'static str)> {
-        Column::ALL.iter().map(|(column, _)| (*column, column.label())).collect()
     }
 
     /// What the columns contain, in one line.
@@ -182,7 +179,8 @@ fn page(
 ) -> PageResult {
     let frame = visitor.frame(t!("Paste a list"), Section::MyTeams).team(header.team.id);
     let nonce = new_nonce(visitor.app());
-    let page = PastePage { frame, header, pasted, fault, note, rows, nonce };
+    let choices = Column::ALL.iter().map(|(column, _)| (*column, column.label())).collect();
+    let page = PastePage { frame, header, pasted, choices, fault, note, rows, nonce };
     render(page.status(), &page)
 }
 
@@ -222,7 +220,9 @@ pub(super) async fn submit(
             Ok(()) => return Ok(see_other(&format!("{}?done=pasted", roster_path(team)))),
             Err(error) if !is_correctable(&error) => return Err(error.into()),
             Err(error) if error.faults.is_empty() => note = error.detail.to_string(),
-            Err(_) => note = t!("Correct the rows that are marked, or leave them out.").to_owned(),
+            Err(_) => {
+                t!("Correct the rows that are marked, or leave them out.").clone_into(&mut note);
+            }
         }
     }
     let rows = paste_preview::rows(&visitor, team, &pasted, read, choices).await?;

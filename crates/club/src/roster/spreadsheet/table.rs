@@ -32,7 +32,9 @@ pub fn split(text: &str) -> Vec<Vec<String>> {
     let used =
         |row: &Vec<String>| row.iter().rposition(|cell| !cell.is_empty()).map_or(0, |at| at + 1);
     let columns = rows.iter().map(used).max().unwrap_or_default().min(MAX_COLUMNS);
-    rows.iter_mut().for_each(|row| row.resize(columns, String::new()));
+    for row in &mut rows {
+        row.resize(columns, String::new());
+    }
     rows
 }
 

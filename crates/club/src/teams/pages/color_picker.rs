@@ -25,17 +25,14 @@ const COLORS: [(&str, &str); 12] = [
 #[derive(Template)]
 #[template(path = "teams/colors.html")]
 struct ColorPicker {
+    colors: &'static [(&'static str, &'static str)],
     /// The color of the form, in lower case.
     chosen: String,
 }
 
 impl ColorPicker {
-    fn colors(&self) -> &'static [(&'static str, &'static str)] {
-        &COLORS
-    }
-
     fn is_own(&self) -> bool {
-        !self.chosen.is_empty() && !COLORS.iter().any(|(code, _)| *code == self.chosen)
+        !self.chosen.is_empty() && !self.colors.iter().any(|(code, _)| *code == self.chosen)
     }
 }
 
@@ -53,7 +50,7 @@ pub(super) fn submitted(form: &Form) -> Form {
 /// Adds the radio buttons to the form. The field for the code is empty if one of them has the color.
 pub(super) fn with_colors(form: FilledForm) -> FilledForm {
     let chosen = form.text("color").to_lowercase();
-    let picker = ColorPicker { chosen };
+    let picker = ColorPicker { colors: &COLORS, chosen };
     let own = if picker.is_own() { form.text("color").to_owned() } else { String::new() };
     let html = picker.render().unwrap_or_default();
     form.with("color", own).slot("palette", html)

@@ -66,6 +66,8 @@ ids! {
     FeedId = FeedKind "cal";
     /// An announcement or a message.
     MessageId = MessageKind "msg";
+    /// A message template.
+    MessageTemplateId = MessageTemplateKind "mtpl";
     /// An outgoing email.
     EmailId = MailKind "mail";
     /// A transaction of the ledger: entries that add up to zero.

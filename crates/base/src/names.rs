@@ -8,8 +8,8 @@ use store::{Reader, bind};
 use crate::error::Result;
 use crate::ids::{
     AccountKind, AppKind, ClaimKind, DiscountKind, DueKind, EventKind, FeedKind, InvitationKind,
-    KeyKind, LocationKind, MemberKind, MessageKind, OrderKind, PersonKind, ProductKind, TeamKind,
-    UserKind, WebhookKind,
+    KeyKind, LocationKind, MemberKind, MessageKind, MessageTemplateKind, OrderKind, PersonKind,
+    ProductKind, TeamKind, UserKind, WebhookKind,
 };
 
 /// The maximum number of characters of a name. Longer names are truncated.
@@ -49,6 +49,7 @@ impl Names {
         names.look_up::<LocationKind>(db, &ids, names_in!("name", "location"))?;
         names.look_up::<FeedKind>(db, &ids, names_in!("name", "calendar_feed"))?;
         names.look_up::<MessageKind>(db, &ids, names_in!("subject", "message"))?;
+        names.look_up::<MessageTemplateKind>(db, &ids, names_in!("name", "message_template"))?;
         names.look_up::<ProductKind>(db, &ids, names_in!("name", "product"))?;
         names.look_up::<DiscountKind>(db, &ids, names_in!("code", "discount"))?;
         names.look_up::<OrderKind>(db, &ids, ORDERS)?;

@@ -1,5 +1,6 @@
 //! Descriptions of scopes for users, on the consent page and in the list of connected apps.
 
+use crate::i18n::{Locale, format};
 use crate::rights::{ScopeName, Scopes};
 
 /// The description of a scope: what an app can do with it, and some detail.
@@ -55,12 +56,12 @@ pub fn describe_all(scopes: Scopes) -> Vec<ScopeText> {
     scopes.names().map(describe_translated).collect()
 }
 
-/// The labels of all other scopes in the language of the reader, joined by commas, for the middle of a sentence.
+/// What an app with these scopes cannot see, as a list in the language of the reader, for the middle of a sentence.
 pub fn list_missing(scopes: Scopes) -> String {
     let others = Scopes::all_named().names().filter(|name| !scopes.contains(*name));
     let label = |name| lowercase_first(describe_translated(name).label);
-    let labels: Vec<_> = others.map(label).collect();
-    labels.join(", ")
+    let all = std::iter::once(t!("your password").to_owned()).chain(others.map(label));
+    format::list(Locale::current_or_english(), all)
 }
 
 fn lowercase_first(label: &str) -> String {

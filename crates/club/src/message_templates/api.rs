@@ -3,8 +3,8 @@
 use super::template::{
     self, MessageTemplate, MessageTemplateChange, MessageTemplateFilter, NewMessageTemplate,
 };
-use super::{MessageTemplateId, TemplatesManage, TemplatesRead};
-use crate::error::Result;
+use super::{TemplatesManage, TemplatesRead};
+use crate::prelude::*;
 use crate::web::prelude::*;
 
 pub fn routes(routes: Routes) -> Routes {

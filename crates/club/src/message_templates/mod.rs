@@ -10,11 +10,6 @@ pub mod template;
 use crate::rights::ScopeName;
 use crate::web::module::Module;
 
-crate::ids! {
-    /// A message template.
-    MessageTemplateId = MessageTemplateKind "mtpl";
-}
-
 crate::permissions! {
     /// View message templates.
     TemplatesRead: Some(ScopeName::MessagesRead), Staff;

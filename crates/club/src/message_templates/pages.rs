@@ -1,9 +1,9 @@
 //! `/messages/templates`: admins manage the texts that coaches can start a message from.
 
+use super::TemplatesManage;
 use super::template::{
     self, MessageTemplate, MessageTemplateChange, MessageTemplateFilter, NewMessageTemplate,
 };
-use super::{MessageTemplateId, TemplatesManage};
 use crate::prelude::*;
 use crate::web::confirm::ConfirmPage;
 use crate::web::form::{Field, FilledForm};

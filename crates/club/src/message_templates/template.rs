@@ -3,7 +3,6 @@
 use kit::text;
 use macros::{inputs, query};
 
-use super::MessageTemplateId;
 use crate::error::UniqueViolationExt;
 use crate::paging::page_sql;
 use crate::prelude::*;

@@ -208,7 +208,7 @@ pub fn waive(
     let due = Due { waived, waive_reason: Some(new.reason), ..before.due.clone() };
     let amounts = [(Book::Waived, open), (Book::Receivable, -open)];
     ledger::post(tx, Movement::Waiver, &due.entry_context(), None, &amounts)?;
-    let after = due::save(tx, "dues.waived", &before, due)?;
+    let after = due::save_and_publish(tx, "dues.waived", &before, due)?;
     email::cancel(tx, &id.to_string())?;
     Ok(after.view(tx.now()))
 }

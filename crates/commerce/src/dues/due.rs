@@ -407,7 +407,7 @@ pub fn insert(tx: &Tx<'_>, dues: &[DueWithPlan]) -> Result<()> {
 }
 
 /// Saves a due with the same installments, and publishes a notification of type `event`.
-pub fn save(
+pub fn save_and_publish(
     tx: &Tx<'_>,
     event: &'static str,
     before: &DueWithPlan,

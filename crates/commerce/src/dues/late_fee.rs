@@ -49,5 +49,5 @@ pub fn add(tx: &Tx<'_>, id: DueId) -> Result<()> {
     let due = Due { late_fee: old.late_fee + fee, late_fee_at: Some(tx.now()), ..old.clone() };
     let amounts = [(Book::Receivable, fee), (Book::LateFees, -fee)];
     ledger::post(tx, Movement::LateFee, &due.entry_context(), None, &amounts)?;
-    due::save(tx, "dues.updated", &before, due).map(drop)
+    due::save_and_publish(tx, "dues.updated", &before, due).map(drop)
 }

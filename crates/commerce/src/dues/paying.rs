@@ -130,7 +130,7 @@ fn apply_payment(
     ];
     ledger::post(tx, kind, &context, Some(payment.id.to_string()), &amounts)?;
     let due = Due { paid: before.due.paid + applied, ..before.due.clone() };
-    let after = due::save(tx, "dues.payment_recorded", &before, due)?;
+    let after = due::save_and_publish(tx, "dues.payment_recorded", &before, due)?;
     if applied > 0 {
         reminders::cancel_after_payment(tx, before.due.id)?;
     }
@@ -281,7 +281,7 @@ fn apply_refund(
     ledger::post(tx, Movement::Waiver, &context, None, &amounts)?;
     let (paid, waived) = (before.due.paid - rest, before.due.waived + waived);
     let due = Due { paid, waived, ..before.due.clone() };
-    due::save(tx, "dues.refunded", &before, due)?;
+    due::save_and_publish(tx, "dues.refunded", &before, due)?;
     reminders::cancel_after_payment(tx, before.due.id)?;
     Ok((payment, refund))
 }
@@ -303,7 +303,7 @@ pub fn revert_failed_refund(tx: &Tx<'_>, id: DueId, refund: &Refund) -> Result<(
     // The same kind of movement with the opposite sign, so that refund totals are correct again.
     ledger::post(tx, Movement::Refund, &context, Some(payment.id.to_string()), &amounts)?;
     let due = Due { paid: before.due.paid + applied, ..before.due.clone() };
-    let after = due::save(tx, "dues.refund_failed", &before, due)?;
+    let after = due::save_and_publish(tx, "dues.refund_failed", &before, due)?;
     reminders::cancel_after_payment(tx, before.due.id)?;
     publish_if_paid(tx, &before, &after)
 }

@@ -47,7 +47,7 @@ fn is_unfulfilled(order: &Order) -> bool {
 fn cancel_order(tx: &Tx<'_>, before: &Order, reason: Option<String>) -> Result<Order> {
     let mut lines = before.lines.clone();
     for line in lines.iter_mut().filter(|line| line.from_stock) {
-        stock::restore(tx, line.product_id, line.variant_id, line.quantity)?;
+        stock::adjust(tx, line.product_id, line.variant_id, line.quantity)?;
         line.restocked = line.quantity;
     }
     if let Some(code) = before.record.discount_id {

@@ -251,7 +251,7 @@ fn return_units(tx: &Tx<'_>, line: &mut Line, count: i64, restock: bool) -> Resu
     line.fulfilled -= (count - line.unfulfilled()).max(0);
     line.returned += count;
     if restock && line.from_stock && count > 0 {
-        stock::restore(tx, line.product_id, line.variant_id, count)?;
+        stock::adjust(tx, line.product_id, line.variant_id, count)?;
         line.restocked += count;
     }
     Ok(())

@@ -22,13 +22,13 @@ pub fn decrement(
         Some(left) if left < count => Ok(false),
         Some(_) => {
             let variant = variant.map(|variant| variant.id);
-            restore(tx, product.id, variant, -count).map(|()| true)
+            adjust(tx, product.id, variant, -count).map(|()| true)
         }
     }
 }
 
 /// Returns units to the stock; a negative number removes them. Does nothing if the stock is no longer tracked.
-pub fn restore(
+pub fn adjust(
     tx: &Tx<'_>,
     product: ProductId,
     variant: Option<VariantId>,

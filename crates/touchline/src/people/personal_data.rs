@@ -4,6 +4,7 @@ use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
 
 use super::{Admin, AdminForm, find, path};
 use crate::dues::statement;
+use crate::i18n::{Locale, format};
 use crate::money::pages::money_text;
 use crate::prelude::*;
 use crate::privacy::{api, erasure, person_export};
@@ -81,12 +82,14 @@ async fn erasure_page(visitor: &Admin, person: Person, error: Option<&Error>) ->
         .lead(lead.name("name", &name))
         .form(form, "Nothing was erased")
         .effect("Name, contact data, birth date, medical note, guardians and notes are gone, also from logs and sent emails.");
+    let locale = Locale::current_or_english();
     if !owed.is_empty() {
         let text = Sentence::new("They still owe {amount}. You will no longer see who owes it.");
-        page = page.warning("Open balance", text.word("amount", owed.join(", ")));
+        page = page.warning("Open balance", text.word("amount", format::list(locale, owed)));
     }
     if !roles.is_empty() {
-        page = page.effect(Sentence::new("They lose: {roles}.").name("roles", &roles.join(", ")));
+        let roles = format::list(locale, roles);
+        page = page.effect(Sentence::new("They lose: {roles}.").name("roles", &roles));
     }
     for guardian in &guardians {
         let text = Sentence::new(

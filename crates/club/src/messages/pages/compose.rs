@@ -4,7 +4,6 @@ use super::audience_form::{self, AudienceChoices};
 use super::recipients::{self, Summary, TeamChoice, WhoView};
 use super::{INBOX, Submission, Writing, viewer};
 use crate::events::event;
-use crate::message_templates::MessageTemplateId;
 use crate::message_templates::template::{self, MessageTemplateFilter};
 use crate::messages::inbox::Viewer;
 use crate::messages::markdown;

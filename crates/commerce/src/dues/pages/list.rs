@@ -6,6 +6,7 @@ use crate::dues::due::{self, Category, DueFilter, DueView, Status};
 use crate::dues::export::DuesTable;
 use crate::dues::statement;
 use crate::dues::totals::{self, DueTotals};
+use crate::i18n::{Locale, format};
 use crate::money::pages::teams;
 use crate::prelude::*;
 use crate::teams::team::TeamFilter;
@@ -106,8 +107,8 @@ fn totals_sentence(totals: &DueTotals) -> String {
         Some(t!("{amount} open", amount = money(totals.outstanding))),
         (totals.overdue != 0).then(|| t!("{amount} overdue", amount = money(totals.overdue))),
     ];
-    let amounts = amounts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    // Translators: {amounts} is a list such as "€100.00 charged, €20.00 paid, €80.00 open"
+    let amounts = format::list(Locale::current_or_english(), amounts.into_iter().flatten());
+    // Translators: {amounts} is a list such as "€100.00 charged, €20.00 paid and €80.00 open"
     tn!("{count} due: {amounts}.", "{count} dues: {amounts}.", totals.dues, amounts)
 }
 

@@ -2,6 +2,7 @@
 
 use super::order_view::OrderView;
 use super::{OrderVisitor, money, order_path, percent, sums};
+use crate::i18n::{Locale, format};
 use crate::prelude::*;
 use crate::shop::order::{Line, Status};
 use crate::web::prelude::*;
@@ -25,7 +26,7 @@ impl ReceiptPage {
             let amount = money(tax, self.order.record.currency);
             t!("{amount} at {rate}%", amount, rate = percent(rate))
         };
-        self.taxes.iter().map(amount).collect::<Vec<_>>().join(", ")
+        format::list(Locale::current_or_english(), self.taxes.iter().map(amount))
     }
 }
 

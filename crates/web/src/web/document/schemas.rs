@@ -316,25 +316,19 @@ fn split_shared_schemas(document: &mut Value) {
 }
 
 /// Marks the fields of responses as required: a missing value is `null`, and never left out. Exceptions are the fields of
-/// parts that may be missing, such as the private data of people in lists, and all fields with the same names.
+/// parts that may be missing, such as the private data of people in lists.
 fn require_response_fields(document: &mut Value, requests: &BTreeSet<String>) {
-    let mut optional = BTreeSet::new();
-    for (_, schema) in schemas_mut(document) {
+    for (name, schema) in schemas_mut(document) {
+        let mut required = Vec::new();
         let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
-        for (name, field) in fields.into_iter().flatten() {
-            if field.as_object_mut().and_then(|field| field.remove(OPTIONAL)).is_some() {
-                optional.insert(name.clone());
+        for (field, definition) in fields.into_iter().flatten() {
+            let marker = definition.as_object_mut().and_then(|field| field.remove(OPTIONAL));
+            if marker.is_none() {
+                required.push(field.clone());
             }
         }
-    }
-    for (name, schema) in schemas_mut(document) {
-        if requests.contains(name) || OPTIONAL_FIELDS.contains(&name.as_str()) {
-            continue;
-        }
-        let fields = schema["properties"].as_object().into_iter().flatten();
-        let names = fields.map(|(field, _)| field).filter(|field| !optional.contains(*field));
-        let required: Vec<_> = names.cloned().collect();
-        if !required.is_empty() {
+        let is_response = !requests.contains(name) && !OPTIONAL_FIELDS.contains(&name.as_str());
+        if is_response && !required.is_empty() {
             schema["required"] = json!(required);
         }
     }

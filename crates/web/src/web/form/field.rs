@@ -108,7 +108,7 @@ macro_rules! constructors {
 }
 
 /// Declares methods that set one text of a field.
-macro_rules! texts {
+macro_rules! text_setters {
     ($($(#[$doc:meta])* $method:ident = $field:ident;)+) => {$(
         $(#[$doc])*
         pub const fn $method(self, $field: &'static str) -> Self {
@@ -287,7 +287,7 @@ impl Field {
         Self { key: "", ..self }
     }
 
-    texts! {
+    text_setters! {
         /// A name for a group, to show it on its own.
         named = name;
         /// Replaces the label of a shared field.

@@ -87,7 +87,7 @@ export const PAGES = [
     await page.getByLabel('Repeats').selectOption('weekly')
     await page.getByLabel('Until', { exact: true }).fill('2199-06-30')
     await press(page, 'Preview')
-    await page.getByText('This will be planned').waitFor()
+    await page.getByText('Events to create').waitFor()
   }],
   ['event-copy', '/events/new', 'owner', at((w) => `/events/new?copy=${w.planned.id}`)],
   ['event-edit', '/events/{event}/edit', 'owner', at((w) => `/events/${w.planned.id}/edit`)],
@@ -96,7 +96,7 @@ export const PAGES = [
     await w.service.api('PATCH', `/events/${w.planned.id}`, { uniform: w.names.team }, w.key)
     await page.getByLabel('Opponent').fill('Gulls')
     await press(page, 'Save changes')
-    await page.getByText('What changed meanwhile').waitFor()
+    await page.getByText('What changed in the meantime').waitFor()
     await w.service.api('PATCH', `/events/${w.planned.id}`, { uniform: null }, w.key)
   }, 422],
   ['event-cancel', '/events/{event}/cancel', 'owner', at((w) => `/events/${w.planned.id}/cancel`)],
@@ -193,7 +193,7 @@ export const PAGES = [
     await page.goto('/teams/new')
     await page.getByLabel('Name', { exact: true }).fill('Wrong color')
     await page.locator('input[name=palette][value=own]').check()
-    await page.getByLabel('Code of an own color').fill('blue')
+    await page.getByLabel('Custom color code').fill('blue')
     await press(page, 'Add team')
     await page.getByText('The team was not added').waitFor()
   }, 422],

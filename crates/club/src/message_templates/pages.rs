@@ -19,7 +19,7 @@ const FIELDS: &[Field] = &[
         .required("Enter a name."),
     Field::line("subject", "Title of the message", 200),
     Field::block("body", "Message", 20_000)
-        .hint("**Bold**, lists with “-”, and links are shown as such.")
+        .hint("You can use **bold**, lists with “-”, and links.")
         .required("Write a message."),
 ];
 const DONE: [(&str, &str); 3] = [

@@ -230,7 +230,7 @@ impl NotificationSettings {
             (None, Some(_)) => ("/quiet_from", "Enter when the quiet hours begin."),
             (Some(_), None) => ("/quiet_until", "Enter when the quiet hours end."),
             (Some(from), Some(until)) if from == until => {
-                ("/quiet_until", "The quiet hours must end at another time than they begin.")
+                ("/quiet_until", "Quiet hours cannot begin and end at the same time.")
             }
             _ => return Ok(after),
         };

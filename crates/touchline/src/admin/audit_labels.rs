@@ -5,6 +5,7 @@ use crate::i18n::Message;
 /// The label of an action.
 pub fn action_label(action: &str) -> String {
     let known = match action {
+        "event.reminded" => t!("Event reminder sent"),
         "oauth_client.throttled" => t!("App throttled"),
         "oauth_code.replayed" => t!("App code replayed"),
         "oauth_consent.given" => t!("App consent given"),
@@ -63,7 +64,7 @@ fn label(name: &str) -> String {
 marks! {
     "Account created", "Account tier changed", "API key created", "API key renamed", "API key revoked",
     "Audit log exported", "Checkout opened", "Claim approved", "Claim made", "Claim refused", "Dues reminded",
-    "Event reminded", "Invitation accepted", "Invitation created", "Invitation revoked", "Message withheld", "OAuth app created",
+    "Invitation accepted", "Invitation created", "Invitation revoked", "Message withheld", "OAuth app created",
     "OAuth app disabled", "OAuth app enabled", "OAuth app secret added", "OAuth app secret revoked",
     "OAuth app updated", "Passkey added", "Passkey removed", "Passkey renamed", "Passkey used",
     "Person adult confirmation withdrawn", "Person adult confirmed", "Person email confirmation sent",

@@ -88,7 +88,7 @@ struct HomePage {
     frame: Frame,
     lead: String,
     changes: Vec<Change>,
-    /// The time until which "OK, got it" confirms changes.
+    /// The time until which "Got it" confirms changes.
     shown_at: Timestamp,
     ask: Vec<Item>,
     coming: Vec<Item>,
@@ -212,7 +212,7 @@ fn my_duties(
     all
 }
 
-/// "OK, got it": the changes that were shown are not shown again.
+/// "Got it": the changes that were shown are not shown again.
 async fn confirm_changes(posted: VisitorForm<EventsRead>) -> PageResult {
     let user = posted.visitor.visit.user;
     let until = posted.form.text("until").parse().unwrap_or(posted.visitor.app().clock.now());

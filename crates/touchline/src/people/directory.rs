@@ -97,7 +97,7 @@ pub(super) async fn list(visitor: Admin) -> PageResult {
         Ok(Around { rows: rows(db, &people)?, teams, duplicates })
     };
     let Around { rows, mut teams, duplicates } = visitor.read(read).await?;
-    teams.insert(0, (NO_TEAM.to_owned(), t!("On no team").to_owned()));
+    teams.insert(0, (NO_TEAM.to_owned(), t!("Not on a team").to_owned()));
     let filters = FilterBar::new(&request.form)
         .input("q", "Name, email or phone", "search")
         .select("role", "Role", "All", RELATIONS.map(|(of, label)| (of.as_str(), label)))

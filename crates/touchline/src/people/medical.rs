@@ -28,7 +28,7 @@ pub(super) async fn ask(PathParams(id): PathParams<PersonId>, visitor: Admin) ->
     ConfirmPage::new(frame, "Show medical note", path(id))
         .harmless()
         .lead(crate::web::sentence::Sentence::new("Medical note of {name}.").name("name", &name))
-        .effect("That you read the note is recorded in the audit log, with your name.")
+        .effect("The audit log records that you read the note, with your name.")
         .respond()
 }
 

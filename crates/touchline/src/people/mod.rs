@@ -24,7 +24,7 @@ const PEOPLE: &str = "/people";
 /// The messages that a page shows after a redirect, by the value of `?done=`.
 const FLASH_MESSAGES: [(&str, &str); 5] = [
     ("saved", mark!("Changes saved.")),
-    ("merged", mark!("The two records are one now.")),
+    ("merged", mark!("The records were merged.")),
     ("erased", mark!("The personal data was erased.")),
     ("confirmed", mark!("You confirmed this person as an adult.")),
     ("minor", mark!("This person is now treated as a minor.")),

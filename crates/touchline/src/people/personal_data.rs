@@ -80,7 +80,7 @@ async fn erasure_page(visitor: &Admin, person: Person, error: Option<&Error>) ->
     );
     let mut page = ConfirmPage::new(frame, "Erase personal data", path(id))
         .lead(lead.name("name", &name))
-        .form(form, "Nothing was erased")
+        .form(form, "The data was not erased")
         .effect("Name, contact data, birth date, medical note, guardians and notes are gone, also from logs and sent emails.");
     let locale = Locale::current_or_english();
     if !owed.is_empty() {

@@ -143,7 +143,7 @@ both! {
         }
         let path = event_path(&event, "/attendance");
         let mut coach = w.browser(club.coach.id).await;
-        let page = coach.get(&path).await.ok().shows("&#60;b&#62;Dentist").shows("No answer").shows("1 here, 1 not here");
+        let page = coach.get(&path).await.ok().shows("&#60;b&#62;Dentist").shows("No answer").shows("1 present, 1 not present");
         assert!(is_checked(&page, &club.max.member, "present") && is_checked(&page, &club.lia.member, "excused"));
         assert!(!page.text.contains(&club.kim.member), "coaches are not on the list");
         let first = version(&page);

@@ -106,7 +106,7 @@ both! {
             (&weekly, "A repeating event needs an end."),
             (&[("until", "2026-12-01"), ("count", "3"), weekly[0]], "not both"),
             (&[("until", "2026-09-01"), weekly[0]], "The last date is before the first one."),
-            (&[("until", "2050-09-01"), weekly[0]], "These are more than 400 dates."),
+            (&[("until", "2050-09-01"), weekly[0]], "There are more than 400 dates."),
             (&[("count", "401"), weekly[0]], "Enter a number from 1 to 400."),
         ];
         for (changes, error) in cases {

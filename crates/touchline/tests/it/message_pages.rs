@@ -51,7 +51,7 @@ both! {
         let mut coach = w.browser(club.coach.id).await;
         let query = format!("team={}&kind=announcement&to=guardians", club.hawks);
         coach.get(&format!("/messages/new?{query}")).await.ok().shows("New message")
-            .shows("value=\"guardians\" checked").shows("2 guardians").shows("2 of 3 families are reached.");
+            .shows("value=\"guardians\" checked").shows("2 guardians").shows("This reaches 2 of 3 families.");
         let mut fields = announcement(&club);
         // What was typed stays when something is missing.
         fields[3].1 = "";

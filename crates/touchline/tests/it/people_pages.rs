@@ -132,7 +132,7 @@ both! {
         browser.post(&to, &[("into", into), ("seen", "0.0"), ("birth_date", "2014-05-05")]).await.refused_page(422).shows("Somebody else changed this");
         let merged = browser.post(&to, &[("into", into), ("seen", &seen), ("birth_date", "2013-05-06")]).await;
         merged.redirects_to(&format!("/people/{into}?done=merged"));
-        browser.get(&format!("/people/{into}?done=merged")).await.ok().shows("The two records are one now.").shows("912 345 678");
+        browser.get(&format!("/people/{into}?done=merged")).await.ok().shows("The records were merged.").shows("912 345 678");
         browser.get(&format!("/people/{}", newer.person)).await.redirects_to(&format!("/people/{into}"));
         // What cannot be merged is explained.
         let rita = json!({ "first_name": "Bo", "guardians": [{ "first_name": "Bo" }] });

@@ -196,7 +196,7 @@ both! {
         // Somebody who edited the same person sees what was saved, and keeps what they entered.
         let mine = [fields.as_slice(), &[("preferred_name", "Maxi")]].concat();
         let mine: Vec<_> = mine.iter().map(|(name, value)| (*name, if *name == "jersey_number" { "8" } else { *value })).collect();
-        let page = send(&mut coach, &edit, &page, &mine).await.refused_page(422).shows("Saved meanwhile by somebody else").shows("<bdi>7</bdi>").shows("value=\"Maxi\"");
+        let page = send(&mut coach, &edit, &page, &mine).await.refused_page(422).shows("Changes that somebody else saved in the meantime").shows("<bdi>7</bdi>").shows("value=\"Maxi\"");
         send(&mut coach, &edit, &page, &mine).await.redirects_to(&format!("{max}?done=saved"));
         // The medical note is changed where it is shown.
         let page = coach.post(&format!("{max}/note"), &[]).await.ok().shows("bees");

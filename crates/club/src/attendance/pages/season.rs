@@ -13,7 +13,7 @@ use crate::web::prelude::*;
 const COLUMNS: &[Column<NamedAttendance>] = &[
     Column::page("Name", |one| Cell::name(&one.name).link(one.href())),
     Column::number("Rate", |one| Cell::text(one.rate())),
-    Column::number("Here", |one| one.attendance.present.cell()),
+    Column::number("Present", |one| one.attendance.present.cell()),
     Column::number("Late", |one| one.attendance.late.cell()),
     Column::number("Excused", |one| one.attendance.excused.cell()),
     Column::number("Absent", |one| one.attendance.absent.cell()),

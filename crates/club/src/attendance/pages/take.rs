@@ -21,7 +21,7 @@ struct Choice {
 }
 
 static CHOICES: [Choice; 4] = [
-    Choice { status: Status::Present, label: mark!("Here"), class: "yes", icon: "check" },
+    Choice { status: Status::Present, label: mark!("Present"), class: "yes", icon: "check" },
     Choice { status: Status::Late, label: mark!("Late"), class: "may", icon: "clock" },
     Choice { status: Status::Excused, label: mark!("Excused"), class: "ex", icon: "file-text" },
     Choice { status: Status::Absent, label: mark!("Absent"), class: "no", icon: "x" },
@@ -152,7 +152,7 @@ impl TakePage {
     fn summary(&self) -> String {
         let here = self.count(|one| matches!(one, Some(Status::Present | Status::Late)));
         let away = self.count(|one| matches!(one, Some(Status::Excused | Status::Absent)));
-        t!("{here} here, {away} not here", here, away)
+        t!("{here} present, {away} not present", here, away)
     }
 
     fn unmarked(&self) -> usize {

@@ -13,7 +13,7 @@ use crate::web::sentence::Sentence;
 
 const FIELDS: &[Field] = &[
     Field::block("reason", "Reason", 500)
-        .hint("For example, “Pitch under water”. Everybody on the team sees it."),
+        .hint("For example, “The pitch is flooded”. Everybody on the team sees it."),
     APPLY_TO,
 ];
 

@@ -24,10 +24,10 @@ const COMPARED: &[(&str, &str)] = &[
     ("all_day", mark!("All day")),
     ("ends_on", mark!("Last day")),
     ("location_id", mark!("Place")),
-    ("arrival_minutes", mark!("Be there … minutes before")),
+    ("arrival_minutes", mark!("Arrival (minutes before the start)")),
     ("notes", mark!("Notes")),
     ("rsvp_enabled", mark!("Ask who is coming")),
-    ("deadline", mark!("Answers until")),
+    ("deadline", mark!("Answer deadline")),
     ("capacity", mark!("Maximum number of people")),
     ("duties", mark!("Duties")),
 ];

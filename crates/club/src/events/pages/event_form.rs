@@ -100,21 +100,26 @@ pub(super) const FIELDS: &[Field] = &[
     Field::select(
         "repeat",
         "Repeats",
-        &[Choice::new("", "Does not repeat"), Choice::new("weekly", "Every week on …")],
+        &[Choice::new("", "Does not repeat"), Choice::new("weekly", "Weekly")],
     )
     .page_only(),
     Field::slot("weekdays").when("repeat", &["weekly"]),
-    Field::number_from("interval", "Every … weeks", (1, 52), "Enter a number from 1 to {max}.")
-        .default("1")
-        .page_only()
-        .when("repeat", &["weekly"]),
+    Field::number_from(
+        "interval",
+        "Repeat every … weeks",
+        (1, 52),
+        "Enter a number from 1 to {max}.",
+    )
+    .default("1")
+    .page_only()
+    .when("repeat", &["weekly"]),
     Field::level_pair(
         "",
         &[
             Field::day("until", "Until").page_only().hint("The last possible date."),
             Field::number_from(
                 "count",
-                "Or number of dates",
+                "Number of dates",
                 (1, 400),
                 "Enter a number from 1 to {max}.",
             )
@@ -125,7 +130,7 @@ pub(super) const FIELDS: &[Field] = &[
     .when("repeat", &["weekly"]),
     Field::number_from(
         "arrival_minutes",
-        "Be there … minutes before",
+        "Arrival (minutes before the start)",
         (0, 600),
         "Enter a number of minutes from 0 to {max}.",
     ),
@@ -133,9 +138,9 @@ pub(super) const FIELDS: &[Field] = &[
     Field::check("rsvp_enabled", "Ask who is coming", "Players and families answer."),
     Field::select(
         "deadline",
-        "Answers until",
+        "Answer deadline",
         &[
-            Choice::new("", "The event ends"),
+            Choice::new("", "End of the event"),
             Choice::new("1", "1 hour before"),
             Choice::new("2", "2 hours before"),
             Choice::new("6", "6 hours before"),
@@ -154,7 +159,7 @@ pub(super) const FIELDS: &[Field] = &[
         (1, 100_000),
         "Enter a number from 1 to {max}, or leave the field empty.",
     )
-    .hint("Further people go on a waiting list.")
+    .hint("Anybody else goes on a waiting list.")
     .when("rsvp_enabled", &["yes"]),
     DUTIES,
     APPLY_TO,
@@ -194,8 +199,8 @@ pub(super) fn summary(form: &FilledForm, part: &str) -> String {
         "arrival" => {
             let minutes = form.text("arrival_minutes").parse::<i64>().unwrap_or_default();
             return tn!(
-                "Be there {count} minute before",
-                "Be there {count} minutes before",
+                "Arrive {count} minute before the start",
+                "Arrive {count} minutes before the start",
                 minutes
             );
         }

@@ -28,7 +28,7 @@ const FIELDS: &[Field] = &[
     Field::check(
         "shared",
         "For all teams",
-        "Coaches of every team can choose this place. Clear it for a private address.",
+        "Coaches of every team can choose this place. Clear the box for a private address.",
     ),
 ];
 const DONE: [(&str, &str); 3] = [

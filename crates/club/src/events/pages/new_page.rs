@@ -247,7 +247,10 @@ impl Submitted {
     /// Creates the events, unless the visitor must see the preview first.
     fn create(&self, tx: &Tx<'_>) -> Result<EventId> {
         if !self.preview(tx)?.was_seen(&self.sent) {
-            return Err(Error::new(Code::PreconditionFailed, "The preview was not seen."));
+            return Err(Error::new(
+                Code::PreconditionFailed,
+                "Preview the event before you create it.",
+            ));
         }
         let mut new = self.request(false)?;
         if let Some(place) = &self.place {

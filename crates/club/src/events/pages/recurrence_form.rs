@@ -121,7 +121,7 @@ fn add_fault(form: &mut FilledForm, fault: &RuleFault) {
             ("until", t!("None of these weekdays is between the first and the last date."))
         }
         RuleFault::TooManyOccurrences | RuleFault::BeyondCalendar => {
-            ("until", t!("These are more than 400 dates. Choose an earlier last date."))
+            ("until", t!("There are more than 400 dates. Choose an earlier last date."))
         }
         RuleFault::BadCount => ("count", t!("A series can have at most 400 dates.")),
         RuleFault::AllExcepted => ("", t!("You left out all dates. Keep at least one.")),

@@ -36,7 +36,7 @@ const FIELDS: &[Field] = &[
         .hint("When you have not said yet whether you are coming."),
     Field::select("dues_reminders", "Payment reminders", FREQUENCIES)
         .hint("When a payment is due soon or overdue."),
-    Field::select("summary_at", "Daily summary at", &[])
+    Field::select("summary_at", "Time of the daily summary", &[])
         .hint("One email a day with everything for which you chose the daily summary."),
     Field::pair(
         "Quiet hours",
@@ -49,7 +49,7 @@ const FIELDS: &[Field] = &[
 ];
 const DONE: [(&str, &str); 3] = [
     ("saved", mark!("Your changes were saved.")),
-    ("stopped", mark!("You get no more emails from this club.")),
+    ("stopped", mark!("You no longer get emails from this club.")),
     ("resumed", mark!("You get emails from this club again.")),
 ];
 

@@ -86,7 +86,11 @@ impl AudienceChoices {
             groups.push((AudienceKind::Members, t!("People you choose"), ""));
         }
         if !self.events.is_empty() {
-            groups.push((AudienceKind::Unanswered, t!("Those who have not answered an event"), ""));
+            groups.push((
+                AudienceKind::Unanswered,
+                t!("People who have not answered an event"),
+                "",
+            ));
         }
         let own = |(kind, label, about): (AudienceKind, &str, &str)| {
             (kind, label.to_owned(), about.to_owned())

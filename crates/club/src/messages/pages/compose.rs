@@ -33,7 +33,7 @@ pub(super) const FIELDS: &[Field] = &[
     Field::select("template", "Template", &[Choice::new("", "None")]).page_only(),
     Field::line("subject", "Title", 200),
     Field::block("body", "Message", 10_000)
-        .hint("**Bold**, lists with “-”, and links are shown as such.")
+        .hint("You can use **bold**, lists with “-”, and links.")
         .required("Write a message."),
     Field::radio("when", "When", &[Choice::new("now", "Now"), Choice::new("later", "Later")])
         .default("now")

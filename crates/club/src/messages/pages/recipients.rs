@@ -236,14 +236,14 @@ pub(super) fn summary(db: &Reader<'_>, viewer: &Viewer, preview: &Preview) -> Su
     let (reached, families) = (counts.families_reached, counts.families);
     if families > 0 && reached == families {
         lines.push(tn!(
-            "The one family on the team is reached.",
-            "All {count} families are reached.",
+            "This reaches the only family on the team.",
+            "This reaches all {count} families.",
             families
         ));
     } else if families > 0 {
         lines.push(tn!(
-            "{reached} of {count} family is reached.",
-            "{reached} of {count} families are reached.",
+            "This reaches {reached} of {count} family.",
+            "This reaches {reached} of {count} families.",
             families,
             reached
         ));
@@ -277,7 +277,7 @@ fn safety(db: &Reader<'_>, viewer: &Viewer, preview: &Preview) -> Vec<String> {
                 _ if viewer.roster.own_person_ids.contains(&child.id) => {
                     tn!(
                         "You are under 18: your guardian gets this too.",
-                        "You are under 18: {count} guardians of yours get this too.",
+                        "You are under 18: your {count} guardians get this too.",
                         count
                     )
                 }

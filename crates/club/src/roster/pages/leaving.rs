@@ -124,7 +124,7 @@ fn confirm_page(visitor: &Staff, leaving: &Leaving, form: FilledForm) -> Confirm
         .effect("They are no longer invited to events of this team, and their places at future events become free.")
         .effect("They and their parents no longer see this team, unless somebody else in the family is on it.")
         .effect("The person stays in the club, and you can add them again.")
-        .form(form, "Nobody was removed")
+        .form(form, "The person was not removed")
 }
 
 pub(super) async fn confirm(

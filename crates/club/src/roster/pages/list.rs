@@ -19,7 +19,7 @@ const NO_PARENT: &str = "no_parent";
 const NOT_SIGNED_UP: &str = "not_signed_up";
 
 const DONE: [(&str, &str); 4] = [
-    ("created", mark!("Team added. Next, add its people.")),
+    ("created", mark!("Team added. Next, add people to it.")),
     ("team", mark!("Changes saved.")),
     ("pasted", mark!("The people are on the roster now.")),
     ("removed", mark!("The person is no longer on this team.")),

@@ -77,7 +77,7 @@ pub(super) const GUARDIANS: Field = Field::rows(
             Field::line("guardian-{row}-last_name", "Last name", 120).key("last_name"),
             Field::line("guardian-{row}-relationship", "Relationship", 60)
                 .key("relationship")
-                .hint("Such as mother, father or grandparent."),
+                .hint("For example, mother, father or grandparent."),
             Field::email("guardian-{row}-email", "Email").key("email"),
             Field::line("guardian-{row}-phone", "Phone", 40).key("phone"),
             Field::select("guardian-{row}-can_pick_up", "May pick up the child", YES_OR_NO)

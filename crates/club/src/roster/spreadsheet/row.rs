@@ -133,7 +133,7 @@ impl RowReader<'_> {
         let text = text?.to_lowercase();
         let role = ROLES.iter().find(|(_, words)| words.contains(&text.as_str()));
         if role.is_none() {
-            let detail = t!("Write player, coach, manager or staff.");
+            let detail = t!("Enter player, coach, manager or staff.");
             faults.push((self.position(Column::Role), detail.to_owned()));
         }
         role.map(|(role, _)| *role)
@@ -143,7 +143,7 @@ impl RowReader<'_> {
         let text = text?;
         let day = date::parse(&text, self.order, self.today);
         if day.is_none() {
-            let detail = t!("This is not a date. Write it like 2014-02-27.");
+            let detail = t!("Enter a date, such as 2014-02-27.");
             faults.push((self.position(Column::BirthDate), detail.to_owned()));
         }
         day.map(|day| day.to_string())

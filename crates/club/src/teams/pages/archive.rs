@@ -36,7 +36,7 @@ fn archiving_page(visitor: &Manager, team: &Team, form: FilledForm) -> ConfirmPa
     let frame = visitor.frame(t!("Archive the team"), Section::MyTeams);
     ConfirmPage::new(frame, "Archive team", format!("{}/edit", team_path(team.id)))
         .lead(Sentence::new("Archive {team} when its season is over.").name("team", &team.name))
-        .effect("Nobody can change its roster, schedule or messages any more.")
+        .effect("Nobody can change its roster, schedule or messages anymore.")
         .effect("Coaches and families no longer see it. Admins do.")
         .effect("Nothing is deleted, and you can restore it at any time.")
         .effect("Another team can use its name.")

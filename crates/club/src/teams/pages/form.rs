@@ -20,8 +20,8 @@ const FIELDS: &[Field] = &[
         ],
     ),
     Field::slot("palette"),
-    Field::line("color", "Code of an own color", 7)
-        .hint("# and six characters (0 to 9, A to F), such as #0b5cad. Choose “Own color” as well.")
+    Field::line("color", "Custom color code", 7)
+        .hint("For example, #0b5cad. To use this code, choose “Custom color” above.")
         .attributes("spellcheck=false"),
     Field::line("sport", "Sport", 60),
     Field::line("gender", "Gender", 60).hint("For example, girls, boys or mixed."),
@@ -29,16 +29,19 @@ const FIELDS: &[Field] = &[
         .hint("The team’s events are shown in this time zone."),
     Field::number_from(
         "rsvp_reminder_hours",
-        "Reminder of missing answers",
+        "Reminder to answer (hours before)",
         (1, 168),
         "Enter a number of hours from 1 to 168, or leave the field empty.",
     )
-    .hint("How many hours before the deadline for answers, or before the event, people who have not answered get an email. Leave it empty for no reminders.")
+    .hint(
+        "People who have not answered get an email this long before the answer deadline, or before \
+         the event if it has no deadline. Leave it empty for no reminders.",
+    )
     .attributes("inputmode=numeric"),
     Field::block("description", "Description", 10_000),
     Field::check(
         "unique_jerseys",
-        "Every jersey number only once",
+        "Unique jersey numbers",
         "Two active players cannot have the same number.",
     ),
 ];

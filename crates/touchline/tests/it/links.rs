@@ -90,12 +90,13 @@ async fn crawl(who: &str, mut browser: Browser, starts: &[&str]) -> BTreeMap<Str
             ["href", "src", "action"].into_iter().flat_map(|name| attributes(&page.text, name));
         for link in links.filter(|_| html) {
             let Some((to, anchor)) = target(&url, link) else { continue };
-            anchors.extend(anchor.map(|anchor| (url.clone(), to.clone(), anchor)));
             // Other tests check what submitting a form leads to.
-            let posted = page.text.contains(&format!("method=\"post\" action=\"{link}\""));
+            if page.text.contains(&format!("method=\"post\" action=\"{link}\"")) {
+                continue;
+            }
+            anchors.extend(anchor.map(|anchor| (url.clone(), to.clone(), anchor)));
             // The script of the API reference is large; opening it once is enough.
-            let large = to == "/docs/scalar.js" && !starts.contains(&"/docs");
-            if !posted && !large {
+            if to != "/docs/scalar.js" || starts.contains(&"/docs") {
                 queue.push_back((url.clone(), to));
             }
         }

@@ -10,6 +10,7 @@ use touchline::oauth::app::Kind;
 use touchline::oauth::secret;
 use touchline::webhooks::access::Manager;
 use touchline::webhooks::actions;
+use touchline::webhooks::delivery::Delivery;
 use touchline::webhooks::edit::{self, NewWebhook};
 
 use crate::dues;
@@ -99,19 +100,7 @@ async fn objects(w: &World, owner: UserId, member: UserId) -> Vec<(&'static str,
     let email = "invited@harbour.example".to_owned();
     let new = NewInvitation { email, role: Role::Member, relation_to: None };
     let invitation = w.db().write(scope(), move |tx| invitation::invite(tx, owner, new)).await;
-    let context = crate::webhooks::edit_context(&w.node);
-    let new = NewWebhook {
-        url: "https://hooks.example.org/x".to_owned(),
-        events: vec!["*".to_owned()],
-        description: None,
-        team_ids: None,
-        ordering: None,
-    };
-    let subscribe = move |tx: &store::Tx<'_>| {
-        let (webhook, _) = edit::create(tx, &context, new)?;
-        actions::test(tx, &Manager::unrestricted(), webhook.id)
-    };
-    let delivery = w.db().write(scope(), subscribe).await.unwrap();
+    let delivery = test_webhook(w).await;
     let (product, order, code) = create_order(w).await;
     let (team, player, due, payment) = create_due(w).await;
     let (event, duty, location, feed) = create_event(w, &team).await;
@@ -165,6 +154,24 @@ async fn objects(w: &World, owner: UserId, member: UserId) -> Vec<(&'static str,
         ("/people/{person}", person, true),
         ("/people/{person}/away/{away}", nothing("awy"), false),
     ]
+}
+
+/// Creates a webhook and a test delivery.
+async fn test_webhook(w: &World) -> Delivery {
+    let context = crate::webhooks::edit_context(&w.node);
+    let new = NewWebhook {
+        url: "https://hooks.example.org/x".to_owned(),
+        events: vec!["*".to_owned()],
+        description: None,
+        team_ids: None,
+        ordering: None,
+    };
+    let subscribe = move |tx: &store::Tx<'_>| {
+        let (webhook, _) = edit::create(tx, &context, new)?;
+        actions::test(tx, &Manager::unrestricted(), webhook.id)
+    };
+    let scope = Scope::account(w.harbour, "test");
+    w.db().write(scope, subscribe).await.unwrap()
 }
 
 /// Creates a product, an order and a discount code.

@@ -68,6 +68,148 @@ async fn rows_with(w: &World, ids: &[String]) -> Vec<String> {
     found
 }
 
+/// Two records of a child, and what refers to the first.
+struct TwoRecords {
+    hawks: TestResponse,
+    from: String,
+    from_member: String,
+    /// The membership of the first record on a team that the second is not on.
+    from_owls: String,
+    into: String,
+    into_member: String,
+    sister: String,
+    event: TestResponse,
+    due: Value,
+    order: TestResponse,
+}
+
+async fn two_records(w: &World) -> TwoRecords {
+    let (hawks, owls) = (create_team(w, "Hawks").await, create_team(w, "Owls").await);
+    let mother =
+        json!([{ "first_name": "Rita", "email": "rita@example.org", "relationship": "mother" }]);
+    let ines = json!({ "first_name": "Inés", "last_name": "Duarte", "jersey_number": "7",
+        "email": "ines@example.org", "phone": "912 345 678", "medical_note": "Bees", "guardians": mother });
+    let (from, from_member) = add(w, &hawks, ines).await;
+    let (_, from_owls) = add(w, &owls, json!({ "person_id": from })).await;
+    let ines = json!({ "first_name": "Ines", "birth_date": "2014-02-27", "medical_note": "Asthma",
+        "guardians": [{ "first_name": "Paulo", "email": "paulo@example.org" }] });
+    let (into, into_member) = add(w, &hawks, ines).await;
+    let mila = json!({ "first_name": "Mila", "guardians": [{ "first_name": "Rosa", "email": "rosa@example.org" }] });
+    let (sister, _) = add(w, &hawks, mila).await;
+    w.owner.patch(&format!("/people/{from}"), json!({ "preferred_name": "Nini" })).await.ok();
+    for person in [&from, &into, &sister] {
+        w.confirm_guardians(person).await;
+    }
+    let event = add_answers(w, &hawks, [&from, &from_member, &into_member]).await;
+    for audience in [
+        json!({ "to": "all" }),
+        json!({ "to": "members", "member_ids": [from_member, into_member] }),
+    ] {
+        let body = json!({ "team_id": hawks.id(), "kind": "announcement", "subject": "Hi", "body": "All", "audience": audience });
+        w.owner.post("/messages", body).await.created();
+    }
+    let mail = w.owner.get(&format!("/emails?person_id={from}")).await.ok();
+    assert!(!mail.data().as_array().unwrap().is_empty());
+
+    let due = charge_member(w, hawks.id(), &from_member, json!({ "payer": from })).await;
+    pay(w, &due, 12_000).await.created();
+    let product =
+        w.owner.post("/products", json!({ "name": "Kit", "price": 2499 })).await.created();
+    let line = json!({ "product_id": product.id(), "quantity": 1 });
+    let order = json!({ "lines": [line], "buyer": { "member_id": from_member } });
+    let order = w.owner.post("/orders", order).await.created();
+    TwoRecords { hawks, from, from_member, from_owls, into, into_member, sister, event, due, order }
+}
+
+/// Creates an event that both records answer, and a duty and a calendar of the first.
+async fn add_answers(
+    w: &World,
+    hawks: &TestResponse,
+    [from, from_member, into_member]: [&str; 3],
+) -> TestResponse {
+    let event = json!({ "team_id": hawks.id(), "type": "game", "opponent": "Rams", "starts_at": "2026-10-01T18:00",
+        "capacity": 1, "duties": [{ "name": "Oranges" }] });
+    let event = w.owner.post("/events", event).await.created();
+    let rsvp = |member: &str| event_path(&event, &format!("/rsvps/{member}"));
+    w.owner.put(&rsvp(into_member), json!({ "answer": "no" })).await.ok();
+    w.advance_clock(testkit::seconds(60));
+    let yes = json!({ "answer": "yes", "note": "Late", "on_behalf_of": from });
+    w.owner.put(&rsvp(from_member), yes).await.ok();
+    let duty = event.data()["duties"][0]["id"].as_str().unwrap();
+    w.owner
+        .send("PUT", &event_path(&event, &format!("/duties/{duty}/assignees/{from}")), None)
+        .await
+        .ok();
+    w.owner.post("/calendar_feeds", json!({ "person_id": from, "name": "Nini" })).await.created();
+    event
+}
+
+async fn assert_person_merged(w: &World, r: &TwoRecords, merged: &Value) {
+    assert_eq!(
+        (merged["id"].as_str(), merged["first_name"].as_str()),
+        (Some(r.into.as_str()), Some("Ines"))
+    );
+    assert_eq!(
+        (&merged["last_name"], &merged["preferred_name"]),
+        (&json!("Duarte"), &json!("Nini"))
+    );
+    assert_eq!(
+        (&merged["email"], &merged["medical_note"]),
+        (&json!("ines@example.org"), &json!("Asthma\n\nBees"))
+    );
+    let texts = |list: &Value, field: &str| -> BTreeSet<String> {
+        list.as_array().unwrap().iter().map(|one| one[field].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(
+        texts(&merged["guardians"], "first_name"),
+        BTreeSet::from(["Paulo".to_owned(), "Rita".to_owned()])
+    );
+    let members = BTreeSet::from([r.into_member.clone(), r.from_owls.clone()]);
+    assert_eq!(texts(&merged["memberships"], "member_id"), members);
+    let member = w.owner.get(&r.hawks.path(&format!("/roster/{}", r.into_member))).await.ok();
+    assert_eq!(member.data()["jersey_number"], "7");
+    assert_eq!(w.owner.get(&r.hawks.path("")).await.ok().data()["roster_count"], 2);
+}
+
+/// The later answer remains, and the history has both.
+async fn assert_answers_merged(w: &World, r: &TwoRecords) {
+    let rsvps = w.owner.get(&event_path(&r.event, "/rsvps")).await.ok();
+    assert_eq!(rsvps.data().as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&rsvps.data()[0]["answer"], &rsvps.data()[0]["answered_by"]),
+        (&json!("yes"), &json!(r.into))
+    );
+    let history =
+        w.owner.get(&event_path(&r.event, &format!("/rsvps/{}/history", r.into_member))).await.ok();
+    let answers: Vec<_> = history
+        .data()
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["answer"].as_str().unwrap())
+        .collect();
+    assert_eq!(answers, ["no", "yes"]);
+    let shown = w.owner.get(&event_path(&r.event, "")).await.ok();
+    assert_eq!(
+        shown.data()["rsvp_counts"],
+        json!({ "yes": 1, "no": 0, "maybe": 0, "waitlisted": 0, "unanswered": 1 })
+    );
+    assert_eq!(shown.data()["duties"][0]["assignees"], json!([r.into]));
+}
+
+async fn assert_money_merged(w: &World, r: &TwoRecords) {
+    let due = w.owner.get(&format!("/dues/{}", r.due["id"].as_str().unwrap())).await.ok();
+    assert_eq!(
+        (&due.data()["person_id"], &due.data()["payer_id"]),
+        (&json!(r.into), &json!(r.into))
+    );
+    let statement = w.owner.get(&format!("/people/{}/statement", r.into)).await.ok();
+    assert_eq!(statement.data()["totals"][0]["credit"], 2_000);
+    assert_ledger_balanced(w).await;
+    let order = w.owner.get(&format!("/orders/{}", r.order.id())).await.ok();
+    assert_eq!(order.data()["buyer"]["person_id"], json!(r.into));
+}
+
 both! {
     async fn every_column_with_a_person_or_member_is_merged(w: &World) {
         let is_reference = |name: &str| {
@@ -93,78 +235,15 @@ both! {
     }
 
     async fn everything_moves_to_the_remaining_record(w: &World) {
-        let (hawks, owls) = (create_team(w, "Hawks").await, create_team(w, "Owls").await);
-        let mother = json!([{ "first_name": "Rita", "email": "rita@example.org", "relationship": "mother" }]);
-        let (from, from_hawks) = add(w, &hawks, json!({ "first_name": "Inés", "last_name": "Duarte", "jersey_number": "7",
-            "email": "ines@example.org", "phone": "912 345 678", "medical_note": "Bees", "guardians": mother })).await;
-        let (_, from_owls) = add(w, &owls, json!({ "person_id": from })).await;
-        let (into, into_hawks) = add(w, &hawks, json!({ "first_name": "Ines", "birth_date": "2014-02-27",
-            "medical_note": "Asthma", "guardians": [{ "first_name": "Paulo", "email": "paulo@example.org" }] })).await;
-        let (sister, _) = add(w, &hawks, json!({ "first_name": "Mila", "guardians": [{ "first_name": "Rosa", "email": "rosa@example.org" }] })).await;
-        w.owner.patch(&format!("/people/{from}"), json!({ "preferred_name": "Nini" })).await.ok();
-
-        let event = json!({ "team_id": hawks.id(), "type": "game", "opponent": "Rams", "starts_at": "2026-10-01T18:00",
-            "capacity": 1, "duties": [{ "name": "Oranges" }] });
-        let event = w.owner.post("/events", event).await.created();
-        let rsvp = |member: &str| event_path(&event, &format!("/rsvps/{member}"));
-        w.owner.put(&rsvp(&into_hawks), json!({ "answer": "no" })).await.ok();
-        w.advance_clock(testkit::seconds(60));
-        let yes = json!({ "answer": "yes", "note": "Late", "on_behalf_of": from });
-        w.owner.put(&rsvp(&from_hawks), yes).await.ok();
-        let duty = event.data()["duties"][0]["id"].as_str().unwrap();
-        w.owner.send("PUT", &event_path(&event, &format!("/duties/{duty}/assignees/{from}")), None).await.ok();
-        w.owner.post("/calendar_feeds", json!({ "person_id": from, "name": "Nini" })).await.created();
-
-        w.confirm_guardians(&from).await;
-        w.confirm_guardians(&into).await;
-        w.confirm_guardians(&sister).await;
-        for audience in [json!({ "to": "all" }), json!({ "to": "members", "member_ids": [from_hawks, into_hawks] })] {
-            let body = json!({ "team_id": hawks.id(), "kind": "announcement", "subject": "Hi", "body": "All", "audience": audience });
-            w.owner.post("/messages", body).await.created();
-        }
-        let mail = w.owner.get(&format!("/emails?person_id={from}")).await.ok();
-        assert!(!mail.data().as_array().unwrap().is_empty());
-
-        let due = charge_member(w, hawks.id(), &from_hawks, json!({ "payer": from })).await;
-        pay(w, &due, 12_000).await.created();
-        let product = w.owner.post("/products", json!({ "name": "Kit", "price": 2499 })).await.created();
-        let line = json!({ "product_id": product.id(), "quantity": 1 });
-        let order = json!({ "lines": [line], "buyer": { "member_id": from_hawks } });
-        let order = w.owner.post("/orders", order).await.created();
-
+        let r = two_records(w).await;
         let before = w.notifications().await.len();
-        let old = [from.clone(), from_hawks.clone()];
+        let old = [r.from.clone(), r.from_member.clone()];
         assert!(rows_with(w, &old).await.len() > 10);
-        let merged = merge(w, &from, &into, None).await.ok();
+        let merged = merge(w, &r.from, &r.into, None).await.ok();
         assert_eq!(rows_with(w, &old).await, Vec::<String>::new());
-
-        let merged = merged.data();
-        assert_eq!((merged["id"].as_str(), merged["first_name"].as_str()), (Some(into.as_str()), Some("Ines")));
-        assert_eq!((&merged["last_name"], &merged["preferred_name"]), (&json!("Duarte"), &json!("Nini")));
-        assert_eq!((&merged["email"], &merged["medical_note"]), (&json!("ines@example.org"), &json!("Asthma\n\nBees")));
-        let guardians: Vec<_> = merged["guardians"].as_array().unwrap().iter().map(|one| one["first_name"].as_str().unwrap()).collect();
-        assert_eq!(guardians, ["Paulo", "Rita"]);
-        let members: BTreeSet<_> = merged["memberships"].as_array().unwrap().iter().map(|one| one["member_id"].as_str().unwrap()).collect();
-        assert_eq!(members, BTreeSet::from([into_hawks.as_str(), from_owls.as_str()]));
-        let member = w.owner.get(&hawks.path(&format!("/roster/{into_hawks}"))).await.ok();
-        assert_eq!(member.data()["jersey_number"], "7");
-        assert_eq!(w.owner.get(&hawks.path("")).await.ok().data()["roster_count"], 2);
-
-        let rsvps = w.owner.get(&event_path(&event, "/rsvps")).await.ok();
-        assert_eq!(rsvps.data().as_array().unwrap().len(), 1);
-        assert_eq!((&rsvps.data()[0]["answer"], &rsvps.data()[0]["answered_by"]), (&json!("yes"), &json!(into)));
-        let history = w.owner.get(&format!("{}/history", rsvp(&into_hawks))).await.ok();
-        let answers: Vec<_> = history.data().as_array().unwrap().iter().map(|one| one["answer"].as_str().unwrap()).collect();
-        assert_eq!(answers, ["no", "yes"]);
-        let shown = w.owner.get(&event_path(&event, "")).await.ok();
-        assert_eq!(shown.data()["rsvp_counts"], json!({ "yes": 1, "no": 0, "maybe": 0, "waitlisted": 0, "unanswered": 1 }));
-        assert_eq!(shown.data()["duties"][0]["assignees"], json!([into]));
-        let due = w.owner.get(&format!("/dues/{}", due["id"].as_str().unwrap())).await.ok();
-        assert_eq!((&due.data()["person_id"], &due.data()["payer_id"]), (&json!(into), &json!(into)));
-        let statement = w.owner.get(&format!("/people/{into}/statement")).await.ok();
-        assert_eq!(statement.data()["totals"][0]["credit"], 2_000);
-        assert_ledger_balanced(w).await;
-        assert_eq!(w.owner.get(&format!("/orders/{}", order.id())).await.ok().data()["buyer"]["person_id"], json!(into));
+        assert_person_merged(w, &r, merged.data()).await;
+        assert_answers_merged(w, &r).await;
+        assert_money_merged(w, &r).await;
         let messages = w.owner.get("/messages").await.ok();
         assert!(messages.data().as_array().unwrap().iter().all(|one| one["receipt_counts"]["delivered"] != 0));
 
@@ -173,11 +252,15 @@ both! {
             assert!(kinds.contains(kind), "{kind} is not in {kinds:?}");
         }
         let audited = audit_entries(w).await.into_iter().find(|one| one.action == "person.merged").unwrap();
-        assert!(audited.subject == from && audited.details.unwrap().contains("Inés"));
+        assert!(audited.subject == r.from && audited.details.unwrap().contains("Inés"));
+    }
 
-        // The old address leads to the new one; a repeated request changes nothing.
+    async fn the_old_address_leads_to_the_new_one(w: &World) {
+        let TwoRecords { from, into, sister, .. } = two_records(w).await;
+        merge(w, &from, &into, None).await.ok();
         let gone = w.owner.get(&format!("/people/{from}")).await.assert_problem(410, "gone");
         assert!(gone.text.contains(&into));
+        // A repeated request changes nothing.
         let count = w.notifications().await.len();
         assert_eq!(merge(w, &from, &into, None).await.ok().data()["id"], json!(into));
         assert_eq!(w.notifications().await.len(), count);

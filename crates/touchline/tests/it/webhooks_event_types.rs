@@ -211,6 +211,22 @@ async fn trigger_template_events(w: &World) {
     w.owner.delete(&path).await.ok();
 }
 
+/// Records attendance, and adds and removes away dates.
+async fn trigger_attendance_events(w: &World, club: &TestClub) {
+    let soon =
+        json!({ "team_id": club.hawks, "type": "practice", "starts_at": "2026-09-05T10:30:00Z" });
+    let soon = w.owner.post("/events", soon).await.created();
+    let late = json!({ "member_id": club.max.member, "status": "late", "note": "asthma" });
+    w.owner
+        .put(&format!("/events/{}/attendance", soon.id()), json!({ "entries": [late] }))
+        .await
+        .ok();
+    let away = json!({ "starts_on": "2027-01-01", "ends_on": "2027-01-02", "note": "asthma" });
+    let away_path = format!("/people/{}/away_dates", club.max.person);
+    let away = w.owner.post(&away_path, away).await.created();
+    w.owner.delete(&format!("{away_path}/{}", away.id())).await.ok();
+}
+
 /// Triggers every other event type.
 async fn trigger_other_events(w: &World, club: &TestClub) {
     let (hawks, otters) = (format!("/teams/{}", club.hawks), format!("/teams/{}", club.otters));
@@ -242,18 +258,7 @@ async fn trigger_other_events(w: &World, club: &TestClub) {
         w.owner.put(&event_path(&format!("/rsvps/{}", member.member)), body).await.ok();
     }
     w.owner.patch(&event_path(""), json!({ "title": "Final" })).await.ok();
-    let soon =
-        json!({ "team_id": club.hawks, "type": "practice", "starts_at": "2026-09-05T10:30:00Z" });
-    let soon = w.owner.post("/events", soon).await.created();
-    let late = json!({ "member_id": club.max.member, "status": "late", "note": "asthma" });
-    w.owner
-        .put(&format!("/events/{}/attendance", soon.id()), json!({ "entries": [late] }))
-        .await
-        .ok();
-    let away = json!({ "starts_on": "2027-01-01", "ends_on": "2027-01-02", "note": "asthma" });
-    let away_path = format!("/people/{}/away_dates", club.max.person);
-    let away = w.owner.post(&away_path, away).await.created();
-    w.owner.delete(&format!("{away_path}/{}", away.id())).await.ok();
+    trigger_attendance_events(w, club).await;
     w.owner.delete(&location_path).await.ok();
     let feed = w.owner.post("/calendar_feeds", json!({ "team_id": club.hawks })).await.created();
     w.owner.delete(&format!("/calendar_feeds/{}", feed.id())).await.ok();

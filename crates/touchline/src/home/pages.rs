@@ -52,7 +52,7 @@ impl Item {
         Self {
             text: EventText::new(&view, teams),
             arrival: arrival.map(|at| format::time(Locale::current_or_english(), at)),
-            counts: is_counted.then(|| view.rsvp_counts.clone()),
+            counts: is_counted.then_some(view.rsvp_counts),
             block,
         }
     }
@@ -103,11 +103,6 @@ struct HomePage {
 }
 
 impl HomePage {
-    fn balance(&self, due: &DueView) -> String {
-        let money = Money { minor: due.balance, currency: due.currency };
-        format::money(Locale::current_or_english(), money)
-    }
-
     fn has_tasks(&self) -> bool {
         !(self.announcements.is_empty()
             && self.dues.is_empty()
@@ -182,10 +177,10 @@ fn arrange(
 }
 
 /// One line below the date: how much there is to do.
-fn lead(wanted: usize, changed: usize) -> String {
-    let answers = || tn!("{count} answer needed", "{count} answers needed", wanted);
-    let changes = || tn!("{count} change", "{count} changes", changed);
-    match (wanted, changed) {
+fn lead(answer_count: usize, change_count: usize) -> String {
+    let answers = || tn!("{count} answer needed", "{count} answers needed", answer_count);
+    let changes = || tn!("{count} change", "{count} changes", change_count);
+    match (answer_count, change_count) {
         (0, 0) => t!("Nothing needs your answer.").to_owned(),
         (_, 0) => answers(),
         (0, _) => changes(),

@@ -46,12 +46,11 @@ async fn serve(State(objects): State<Objects>, request: Request) -> Response {
     if method == Method::POST && uri.query().is_some_and(|query| query.starts_with("delete")) {
         let text = String::from_utf8(body.to_vec()).unwrap();
         let keys = text.split("<Key>").skip(1).filter_map(|rest| rest.split("</Key>").next());
-        let deleted: String = keys
-            .map(|key| {
-                objects.remove(key);
-                format!("<Deleted><Key>{key}</Key></Deleted>")
-            })
-            .collect();
+        let remove = |key: &str| {
+            objects.remove(key);
+            format!("<Deleted><Key>{key}</Key></Deleted>")
+        };
+        let deleted = keys.map(remove).collect::<Vec<_>>().concat();
         return format!("<DeleteResult>{deleted}</DeleteResult>").into_response();
     }
     match (method, objects.get(&key).cloned()) {

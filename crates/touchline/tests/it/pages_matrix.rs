@@ -97,9 +97,7 @@ async fn objects(w: &World, owner: UserId, member: UserId) -> Vec<(&'static str,
     let id: AppId = app.id;
     let scope = || Scope::account(w.harbour, "test");
     let (secret, _) = w.db().write(scope(), move |tx| secret::add(tx, id)).await.unwrap();
-    let email = "invited@harbour.example".to_owned();
-    let new = NewInvitation { email, role: Role::Member, relation_to: None };
-    let invitation = w.db().write(scope(), move |tx| invitation::invite(tx, owner, new)).await;
+    let invitation = invite(w, owner).await;
     let delivery = test_webhook(w).await;
     let (product, order, code) = create_order(w).await;
     let (team, player, due, payment) = create_due(w).await;
@@ -113,7 +111,7 @@ async fn objects(w: &World, owner: UserId, member: UserId) -> Vec<(&'static str,
     vec![
         ("/admin/keys/{id}", key.id.to_string(), true),
         ("/admin/members/{user}", member.to_string(), true),
-        ("/admin/members/invitations/{id}", invitation.unwrap().0.id.to_string(), true),
+        ("/admin/members/invitations/{id}", invitation, true),
         ("/admin/members/claims/{id}", nothing("clm"), false),
         ("/admin/members/adults/{id}", nothing("per"), false),
         ("/account/invitations/{id}", nothing("inv"), false),
@@ -154,6 +152,15 @@ async fn objects(w: &World, owner: UserId, member: UserId) -> Vec<(&'static str,
         ("/people/{person}", person, true),
         ("/people/{person}/away/{away}", nothing("awy"), false),
     ]
+}
+
+/// Invites a member, and returns the id of the invitation.
+async fn invite(w: &World, owner: UserId) -> String {
+    let email = "invited@harbour.example".to_owned();
+    let new = NewInvitation { email, role: Role::Member, relation_to: None };
+    let scope = Scope::account(w.harbour, "test");
+    let invitation = w.db().write(scope, move |tx| invitation::invite(tx, owner, new)).await;
+    invitation.unwrap().0.id.to_string()
 }
 
 /// Creates a webhook and a test delivery.

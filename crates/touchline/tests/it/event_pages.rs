@@ -159,4 +159,24 @@ both! {
         w.owner.patch(&format!("/locations/{}", place.id()), json!({ "latitude": null, "longitude": null })).await.ok();
         parent.get(&path).await.ok().shows("openstreetmap.org/search?query=12%20Mill%20Road%2C%20Town").shows("geo:0,0?q=Pitch%20%26%20%3Cb%3E");
     }
+
+    async fn a_stale_page_saves_nothing_after_signing_out(w: &World) {
+        let club = w.club().await;
+        let event = tomorrow(w, &club, json!({})).await;
+        let mut parent = w.browser(club.parent.id).await;
+        parent.get(&format!("/events/{}", event.id())).await.ok();
+        let csrf = parent.csrf.clone();
+        parent.post("/sign-out", &[]).await.redirects_to("/sign-in?done=signed-out");
+        parent.csrf = csrf;
+        let page = answer(&mut parent, event.id(), &club.max.member, &[("answer", "yes"), ("note", "Late")]).await;
+        assert_eq!(page.status, 403);
+        page.shows("This page was open for too long").shows("Go back");
+        let path = format!("/events/{}", event.id());
+        parent.get(&path).await.redirects_to(&format!("/sign-in?next=%2Fevents%2F{}", event.id()));
+        w.owner.get(&event_path(&event, &format!("/rsvps/{}", club.max.member))).await.assert_problem(404, "not_found");
+        // Somebody else who signs in on the same device does not answer with the old page.
+        let mut player = w.browser(club.player.id).await;
+        player.csrf = parent.csrf.clone();
+        assert_eq!(answer(&mut player, event.id(), &club.lia.member, &[("answer", "yes")]).await.status, 403);
+    }
 }

@@ -3,8 +3,12 @@
 use store::Scope;
 use testkit::{TestClub, TestResponse, Value, World, both, json, seconds};
 use touchline::events::reminders::{ReminderSummary, ReminderTimes};
-use touchline::ids::EventId;
+use touchline::ids::{EventId, PersonId};
 use touchline::rights::TeamAccess;
+use touchline::roster::notification_settings::{
+    Frequency, NotificationSettingsChange, change_for_person,
+};
+use touchline::roster::preferences;
 use touchline::{event_reminders, events, jobs};
 
 use crate::events::{event_path, practice, with};
@@ -171,5 +175,33 @@ both! {
         assert_eq!(remind(w, &event).await.unwrap(), both);
         w.owner.post(&event_path(&event, "/cancel"), json!({})).await.ok();
         assert!(remind(w, &event).await.is_err());
+    }
+
+    async fn guardians_who_opted_out_are_not_reminded(w: &World) {
+        let team = w.owner.post("/teams", json!({ "name": "Foxes" })).await.created();
+        let guardian = |name: &str| json!({ "first_name": name, "email": format!("{name}@example.org") });
+        let guardians = ["gil", "eva", "ian"].map(guardian);
+        let child = w.add_member(team.id(), json!({ "first_name": "Tom", "birth_date": "2014-01-01", "guardians": guardians })).await;
+        w.confirm_guardians(&child.person).await;
+        let child = w.owner.get(&format!("/people/{}", child.person)).await.ok();
+        let ids = child.data()["guardians"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().parse().unwrap());
+        let [gil, eva, _]: [PersonId; 3] = ids.collect::<Vec<_>>().try_into().unwrap();
+        // Gil stopped all emails, and Eva those with reminders.
+        let opt_out = move |tx: &store::Tx<'_>| {
+            preferences::set_email_opt_in(tx, gil, false)?;
+            let rsvp_reminders = Some(Frequency::Never);
+            change_for_person(tx, eva, NotificationSettingsChange { rsvp_reminders, ..NotificationSettingsChange::default() })
+        };
+        w.db().write(Scope::account(w.harbour, "test"), opt_out).await.unwrap();
+        let body = practice(team.id(), "2026-09-06T18:00:00Z", "2026-09-06T19:00:00Z");
+        let event = w.owner.post("/events", body).await.created();
+        w.advance_clock(seconds(2 * HOUR));
+        jobs::send_event_reminders(&w.node.app).await;
+        assert_eq!(addresses(w, &event).await, ["ian@example.org"]);
+        let ian = child.data()["guardians"][2]["id"].as_str().unwrap().parse().unwrap();
+        w.db().write(Scope::account(w.harbour, "test"), move |tx| preferences::set_email_opt_in(tx, ian, false)).await.unwrap();
+        w.advance_clock(seconds(2 * HOUR));
+        let nobody = ReminderSummary { unreachable: 1, ..ReminderSummary::default() };
+        assert_eq!(remind(w, &event).await.unwrap(), nobody);
     }
 }

@@ -57,6 +57,8 @@ async function assertOfflinePage(page, path) {
 test('Home and Schedule can be read offline', { timeout: TIMEOUT }, async (t) => {
   const { page, context } = await arrive(t, ana)
   for (const path of [HOME, SCHEDULE]) await keep(page, path)
+  // What a filter shows is not kept as the schedule.
+  await page.goto(`${SCHEDULE}?past=1`)
   await page.goto('/account')
   await context.setOffline(true)
   for (const path of [HOME, SCHEDULE]) {
@@ -65,8 +67,10 @@ test('Home and Schedule can be read offline', { timeout: TIMEOUT }, async (t) =>
     await page.getByText('You are offline. This page was saved').waitFor()
     assert.match(await page.locator('#offline time').textContent(), /\d\d:\d\d$/)
     assert.ok((await page.content()).includes('Ana'), 'it is her page')
+    assert.equal(await page.locator('a[aria-current][href*="past=1"]').count(), 0, 'it is not filtered')
     assert.ok(await page.evaluate(() => document.styleSheets[0]?.cssRules.length > 0), 'the page has its styles')
   }
+  await assertOfflinePage(page, `${SCHEDULE}?past=1`)
   await assertOfflinePage(page, '/account')
   await context.setOffline(false)
   await page.goto(HOME)
@@ -89,11 +93,9 @@ test('signing out without a network deletes what was kept', { timeout: TIMEOUT }
   const { page, context } = await arrive(t, ana)
   await keep(page, SCHEDULE)
   await context.setOffline(true)
-  await signOut(page).catch(() => {})
-  await until('the pages are deleted', async () => {
-    await page.goto('/offline').catch(() => {})
-    return !(await isKept(page, SCHEDULE).catch(() => true))
-  })
+  await signOut(page)
+  await page.getByRole('heading', { level: 1, name: 'You are offline' }).waitFor()
+  await until('the pages are deleted', async () => !(await isKept(page, SCHEDULE)))
   await assertOfflinePage(page, SCHEDULE)
 })
 

@@ -1,6 +1,6 @@
 // Keeps the shell of the pages, and the last seen Home and Schedule of the signed-in user, to read them without a
 // network. A kept page belongs to one session in one club, whose id is in the page. A page with another id, or of somebody
-// who is not signed in, and signing out delete everything that was kept before. Only these two pages are kept.
+// who is not signed in, and signing out delete everything that was kept before. Only these two pages are kept, without filters.
 
 const ASSETS = 'assets'
 const OFFLINE_PAGE = 'offline'
@@ -23,12 +23,12 @@ addEventListener('activate', (event) => event.waitUntil(clients.claim()))
 
 addEventListener('fetch', (event) => {
   const { request } = event
-  const { origin, pathname } = new URL(request.url)
+  const { origin, pathname, search } = new URL(request.url)
   if (origin !== location.origin) return
-  if (request.method === 'POST' && pathname === '/sign-out') return event.waitUntil(forget())
+  if (request.method === 'POST' && pathname === '/sign-out') return signOut(event)
   if (request.method !== 'GET') return
   if (pathname.startsWith('/assets/')) return event.respondWith(asset(request))
-  if (request.mode === 'navigate') event.respondWith(page(event, pathname))
+  if (request.mode === 'navigate') event.respondWith(page(event, pathname + search))
 })
 
 async function asset(request) {
@@ -47,34 +47,41 @@ async function keepAsset(request) {
   return response
 }
 
-async function page(event, pathname) {
+/** Deletes what was kept, even if the server cannot be reached. */
+function signOut(event) {
+  event.waitUntil(inOrder(drop))
+  event.respondWith(fetch(event.request).catch(offline))
+}
+
+async function page(event, path) {
   const before = deletions
   try {
     const response = await fetch(event.request)
     const isPage = response.headers.get('content-type')?.startsWith('text/html')
-    if (isPage) event.waitUntil(keep(pathname, response.clone(), before))
+    if (isPage) event.waitUntil(keep(path, response.clone(), before))
     return response
   } catch {
-    return (await kept(pathname)) ?? (await offline())
+    return (await kept(path)) ?? (await offline())
   }
 }
 
 /** Keeps a page if it is one of those to keep. Deletes what belongs to another session. */
-async function keep(pathname, response, before) {
+async function keep(path, response, before) {
   const html = await response.text()
   const session = /<meta name="session" content="([\w-]*)">/.exec(html)?.[1]
   if (session === undefined) return
   await inOrder(async () => {
     const isOutdated = before !== deletions
     const current = await (await caches.match('/session', { cacheName: PAGES }))?.text()
-    if (session !== (current ?? '')) await drop()
+    // Also if nobody is signed in: pages of the former session can still be on their way.
+    if (session !== current) await drop()
     if (!session || isOutdated) return
     if (session !== current) {
       await put('/session', session)
       await keepOffline()
     }
-    if (!response.ok || !KEPT.includes(pathname)) return
-    await put(pathname, html, response.headers)
+    if (!response.ok || !KEPT.includes(path)) return
+    await put(path, html, response.headers)
     await keepAssets(html)
   })
 }
@@ -102,10 +109,10 @@ async function keepOffline() {
 }
 
 /** A kept page, marked as offline with the time it was saved. */
-async function kept(pathname) {
+async function kept(path) {
   await tasks
   const cache = await caches.open(PAGES)
-  const found = KEPT.includes(pathname) && (await cache.match(pathname))
+  const found = KEPT.includes(path) && (await cache.match(path))
   if (!found || !(await cache.match('/session'))) return undefined
   const saved = found.headers.get('saved')
   if (Date.now() - Date.parse(saved) > MAX_AGE) return undefined
@@ -121,10 +128,6 @@ async function offline() {
 }
 
 /** Deletes the kept pages. */
-function forget() {
-  return inOrder(drop)
-}
-
 async function drop() {
   deletions += 1
   await caches.delete(PAGES)

@@ -65,6 +65,13 @@ function dress(root) {
   for (const time of root.querySelectorAll('time[data-local]')) localTime(time)
 }
 
+// The link that skips the menu moves the focus without changing the address: a form sends its answer to the same address,
+// and on an address with a fragment, browsers do not focus the first field with an error.
+document.querySelector('a.skip')?.addEventListener('click', (event) => {
+  event.preventDefault()
+  document.querySelector('main').focus()
+})
+
 // A menu closes when one looks elsewhere or presses Escape.
 const openMenus = () => document.querySelectorAll('details.menu[open]')
 

@@ -1,7 +1,5 @@
 // A browser that can reach only the service, and records all errors.
 
-import { readFile } from 'node:fs/promises'
-
 import { chromium } from 'playwright-core'
 
 import { TIMEOUT } from './service.mjs'
@@ -16,10 +14,6 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-sync',
 ]
-
-/** The rules of axe for all checks: WCAG 2.0 to 2.2, levels A and AA, and best practices. */
-const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
-const AXE = readFile(new URL('node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
 
 /** The URL of the service under test. */
 export const service = new URL(process.env.TOUCHLINE_URL ?? 'http://127.0.0.1:8080')
@@ -95,29 +89,24 @@ export async function signIn(page, { email, password }, next = '/sign-in') {
   await page.waitForURL((url) => !url.pathname.startsWith('/sign-in'))
 }
 
+/** The cookies of the users who have signed in. */
+const sessions = new Map()
+
+/** A separate browser profile in which a user is signed in. All tests of a file share the user's session. */
+export async function signedIn(browser, user, options = {}) {
+  if (!sessions.has(user.email)) {
+    const { page, context, close } = await visitor(browser, { home: options.home })
+    await signIn(page, user)
+    sessions.set(user.email, await context.storageState())
+    await close()
+  }
+  return visitor(browser, { storageState: sessions.get(user.email), ...options })
+}
+
 /** Clicks a link or button and waits for the navigation, so that the test does not continue on the old page. */
 export async function follow(target) {
   await Promise.all([target.page().waitForEvent('framenavigated'), target.click()])
 }
-
-/** The issues that axe finds: the rule and the first element that violates it. */
-export async function accessibilityIssues(page, { except = [], rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] } = {}) {
-  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(await AXE)
-  const { violations } = await page.evaluate(
-    ([except, rules]) => {
-      const off = Object.fromEntries(except.map((rule) => [rule, { enabled: false }]))
-      return axe.run({ runOnly: rules, rules: off, resultTypes: ['violations'], selectors: false })
-    },
-    [except, rules],
-  )
-  return violations.map(({ id, nodes }) => `${id}: ${nodes[0].html} ${nodes[0].failureSummary ?? ''}`.trim())
-}
-
-/** All issues that axe finds, including best practices. */
-export const allAccessibilityIssues = (page) => accessibilityIssues(page, { rules: AXE_TAGS })
-
-/** Only issues of color contrast, the only rules that depend on the color scheme. */
-export const contrastIssues = (page) => accessibilityIssues(page, { rules: ['color-contrast', 'link-in-text-block'] })
 
 /** Words up to this length must not be broken. */
 const MAX_UNBROKEN_WORD = 24

@@ -6,7 +6,8 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 
-import { accessibilityIssues, launch, layoutIssues, open, service } from './browser.mjs'
+import { accessibilityIssues } from './accessibility.mjs'
+import { launch, layoutIssues, open, service } from './browser.mjs'
 import { TIMEOUT } from './service.mjs'
 
 const screenshots = process.env.TOUCHLINE_SCREENSHOTS

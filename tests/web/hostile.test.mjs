@@ -35,7 +35,6 @@ before(async () => {
   service = await Service.start(['--demo'], { TOUCHLINE_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' })
   const club = await service.club(CLUB)
   world = await World.build(service, browser, NAMES, club)
-  world.twoStep = await world.guest()
   for (const { context } of world.visits) {
     await context.addInitScript(() => {
       globalThis.violations = []

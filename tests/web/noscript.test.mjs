@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 
-import { follow, launch, signIn, visitor } from './browser.mjs'
+import { follow, launch, signIn, signedIn, visitor } from './browser.mjs'
 import { TIMEOUT, PKCE, Service, until } from './service.mjs'
 import { makeKey, makeWebhook, PASSWORD, path, receiver } from './world.mjs'
 
@@ -35,8 +35,7 @@ test('creates a key, uses it, revokes it, and signs out', { timeout: TIMEOUT }, 
 })
 
 test('invites a user, who joins', { timeout: TIMEOUT }, async (t) => {
-  const page = await arrive(t)
-  await signIn(page, person)
+  const page = await arrive(t, person)
   await page.goto('/admin/members/invite')
   await page.getByLabel('Email', { exact: true }).fill('newcomer@people.example')
   await page.getByRole('button', { name: 'Create invitation' }).click()
@@ -78,8 +77,7 @@ test('connects an app and disconnects it', { timeout: TIMEOUT }, async (t) => {
 
 test('adds a webhook, tests it, turns it off and on', { timeout: TIMEOUT }, async (t) => {
   const { url, received } = await receiver(t)
-  const page = await arrive(t)
-  await signIn(page, person)
+  const page = await arrive(t, person)
   const { href } = await makeWebhook(page, url)
   await page.goto(href)
   await page.getByRole('button', { name: 'Send test' }).click()
@@ -98,8 +96,7 @@ test('adds a webhook, tests it, turns it off and on', { timeout: TIMEOUT }, asyn
 
 test('fields that do not apply are hidden, and their values are kept but not used', { timeout: TIMEOUT }, async (t) => {
   const team = await service.api('POST', '/teams', { name: 'Charged without scripts' })
-  const page = await arrive(t)
-  await signIn(page, person)
+  const page = await arrive(t, person)
   await page.goto(`/admin/dues/new?team=${team.data.id}`)
   for (const field of ['#discount', '#late_fee', '#installment_count', '#part_on_1', 'input[name=member_ids]']) {
     assert.equal(await page.locator(field).first().isVisible(), false, field)
@@ -133,8 +130,10 @@ test('fields that do not apply are hidden, and their values are kept but not use
   assert.equal(await page.locator('input[name=events][value="team.*"]').isVisible(), false)
 })
 
-async function arrive(t) {
-  const visit = await visitor(browser, { javaScriptEnabled: false })
+/** A page without JavaScript, of a user who is signed in or of a guest. */
+async function arrive(t, user) {
+  const options = { javaScriptEnabled: false }
+  const visit = user ? await signedIn(browser, user, options) : await visitor(browser, options)
   t.after(visit.close)
   return visit.page
 }

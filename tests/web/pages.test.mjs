@@ -6,7 +6,8 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 
-import { allAccessibilityIssues, launch, layoutIssues, contrastIssues, visitor } from './browser.mjs'
+import { contrastIssues, structuralIssues } from './accessibility.mjs'
+import { launch, layoutIssues, visitor } from './browser.mjs'
 import { FIRST_PAGES, PAGES } from './pages.mjs'
 import { pageRoutes } from './routes.mjs'
 import { TIMEOUT, Service } from './service.mjs'
@@ -23,7 +24,6 @@ before(async () => {
   if (screenshots) await mkdir(screenshots, { recursive: true })
   browser = await launch()
   world = await World.build(Service.shared(), browser)
-  world.twoStep = await world.guest()
 }, { timeout: TIMEOUT })
 
 after(async () => {
@@ -72,9 +72,9 @@ async function checkPage({ page, faults }, name, status) {
     if (screenshots) await page.screenshot({ path: join(screenshots, `${name}-${width}-${scheme}.png`), fullPage: true })
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
     if (overflow > 0) problems.push(`${width} ${scheme}: the page is ${overflow} px wider than the window`)
-    if (scheme === 'light') problems.push(...(await layoutIssues(page)).map((fault) => `${width}: ${fault}`))
     // Dark mode only changes colors.
-    const issues = scheme === 'dark' ? await contrastIssues(page) : await allAccessibilityIssues(page)
+    const layout = scheme === 'light' ? [...(await layoutIssues(page)), ...(await structuralIssues(page))] : []
+    const issues = [...layout, ...(await contrastIssues(page))]
     problems.push(...issues.map((issue) => `${width} ${scheme}: ${issue}`))
   }
   if (name !== 'confirm' && page.url().includes('/confirm?')) problems.push('the page asks for the password')

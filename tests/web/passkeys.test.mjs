@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 
-import { accessibilityIssues, launch, open, service } from './browser.mjs'
+import { accessibilityIssues } from './accessibility.mjs'
+import { launch, open, service } from './browser.mjs'
 import { TIMEOUT } from './service.mjs'
 
 const { TOUCHLINE_EMAIL: email, TOUCHLINE_PASSWORD: password } = process.env

@@ -10,8 +10,8 @@ import { join } from 'node:path'
 
 const PROGRAM = process.env.TOUCHLINE_PROGRAM ?? '../../target/debug/touchline'
 
-/** Far more than anything needs: a shared machine can stall for minutes. */
-export const TIMEOUT = 600_000
+/** Far more than anything needs: a shared machine can stall for minutes. While you write a test, set it lower. */
+export const TIMEOUT = Number(process.env.TOUCHLINE_WEB_TIMEOUT ?? 600_000)
 
 /** The PKCE verifier of all flows, and the parameters of its challenge. */
 const VERIFIER = 'a-verifier-that-is-long-enough-for-every-test'

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 
-import { launch, signIn, visitor } from './browser.mjs'
+import { launch, signedIn } from './browser.mjs'
 import { TIMEOUT, Service, until } from './service.mjs'
 import { makeWebhook, receiver } from './world.mjs'
 
@@ -66,8 +66,7 @@ test('the page keeps its content after the session has ended', { timeout: TIMEOU
 })
 
 async function arrive(t) {
-  const visit = await visitor(browser)
+  const visit = await signedIn(browser, person)
   t.after(visit.close)
-  await signIn(visit.page, person)
   return visit
 }

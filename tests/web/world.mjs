@@ -39,10 +39,10 @@ export class World {
     world.familyUser = await service.user('member', world.mail('family'), names.parent, account)
     world.twoStepUser = await service.user('admin', world.mail('two-step'), names.owner, account)
     world.oauthApp = await service.app('server', `${world.appUrl}/back`, { name: names.app, account })
-    world.owner = await world.enter(world.ownerUser)
-    world.parent = await world.enter(world.parentUser)
-    world.nobody = await world.guest()
-    world.family = await world.enter(world.familyUser)
+    const users = [world.ownerUser, world.parentUser, world.familyUser]
+    const visits = [...users.map((user) => world.enter(user)), world.guest(), world.guest()]
+    const [owner, parent, family, nobody, twoStep] = await Promise.all(visits)
+    Object.assign(world, { owner, parent, family, nobody, twoStep })
     await world.fill()
     return world
   }
@@ -128,7 +128,7 @@ export class World {
     await this.plan(must)
     await this.write(must)
     await this.charge(must)
-    await this.ask()
+    await this.ask(this.parent)
     await this.sell(must)
     await this.subscribe()
   }
@@ -215,8 +215,8 @@ export class World {
   }
 
   /** A user opens the team link and asks to join. */
-  async ask(visit = null) {
-    const { page } = visit ?? (await this.enter(this.parentUser))
+  async ask(visit) {
+    const { page } = visit
     await page.goto(`${this.teamLink}?as=guardian`)
     await page.getByRole('radio').first().check()
     await page.getByLabel('Note to the club').fill(this.names.note)

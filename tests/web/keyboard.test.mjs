@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 
-import { launch, signIn, visitor } from './browser.mjs'
+import { launch, signedIn, visitor } from './browser.mjs'
+import { hasFocus, tabTo } from './drivers.mjs'
 import { TIMEOUT, PKCE, Service, until } from './service.mjs'
 import { receiver } from './world.mjs'
 
@@ -39,8 +40,7 @@ test('connects an app', { timeout: TIMEOUT }, async (t) => {
 })
 
 test('creates a key and uses it', { timeout: TIMEOUT }, async (t) => {
-  const page = await arrive(t)
-  await signIn(page, person)
+  const page = await arrive(t, person)
   await page.goto('/admin')
   // The first link skips the menu, which a screen reader would read on every page.
   await page.keyboard.press('Tab')
@@ -64,17 +64,15 @@ test('creates a key and uses it', { timeout: TIMEOUT }, async (t) => {
 
 test('adds a webhook and tests it', { timeout: TIMEOUT }, async (t) => {
   const { url, received } = await receiver(t)
-  const page = await arrive(t)
-  await signIn(page, person)
+  const page = await arrive(t, person)
   await page.goto('/admin/webhooks/new')
   const address = page.getByLabel('URL', { exact: true })
-  const focused = (target) => target.evaluate((element) => element === document.activeElement)
   await tabTo(page, address)
   await page.keyboard.type('https://coach:secret@club.example/hook')
   await page.keyboard.press('Enter')
   // The focus moves to the first field with an error.
   await page.getByText('Nothing was saved').waitFor()
-  await until('the choice has the focus', () => focused(page.locator('fieldset.event-choices')))
+  await until('the choice has the focus', () => hasFocus(page.locator('fieldset.event-choices')))
   await tabTo(page, page.getByText('Choose from').first())
   await page.keyboard.press('Enter')
   await tabTo(page, page.locator('input[name=events][value="team.created"]'))
@@ -82,7 +80,7 @@ test('adds a webhook and tests it', { timeout: TIMEOUT }, async (t) => {
   await tabTo(page, page.getByRole('button', { name: 'Add webhook' }))
   await page.keyboard.press('Enter')
   await page.locator('#url-error').waitFor()
-  await until('the address has the focus', () => focused(address))
+  await until('the address has the focus', () => hasFocus(address))
   await page.keyboard.press('ControlOrMeta+A')
   await page.keyboard.type(url)
   await page.keyboard.press('Enter')
@@ -96,8 +94,10 @@ test('adds a webhook and tests it', { timeout: TIMEOUT }, async (t) => {
   await until('the test arrives', () => received.some(({ type }) => type === 'ping'))
 })
 
-async function arrive(t) {
-  const visit = await visitor(browser, { also: [service.url.replace('localhost', '127.0.0.1')] })
+/** A page of a user who is signed in or of a guest. */
+async function arrive(t, user) {
+  const options = { also: [service.url.replace('localhost', '127.0.0.1')] }
+  const visit = user ? await signedIn(browser, user, options) : await visitor(browser, options)
   t.after(visit.close)
   return visit.page
 }
@@ -109,24 +109,4 @@ async function enter(page) {
   await page.keyboard.type(person.password)
   await page.keyboard.press('Enter')
   await page.waitForURL((url) => !url.pathname.startsWith('/sign-in'))
-}
-
-/** Presses Tab until the target has the focus. Every focus stop must have a visible indicator. */
-async function tabTo(page, target) {
-  await target.waitFor()
-  for (let stops = 0; stops < 80; stops += 1) {
-    if (await target.evaluate((element) => element === document.activeElement)) return
-    await page.keyboard.press('Tab')
-    const hidden = await page.evaluate(() => {
-      const active = document.activeElement
-      if (!active || active === document.body) return undefined
-      const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(active)
-      // A checkbox or radio button may have the indicator around its label.
-      const label = active.closest('label, .check') && getComputedStyle(active.closest('label, .check'))
-      const visible = (outlineStyle !== 'none' && outlineWidth !== '0px') || boxShadow !== 'none'
-      return visible || (label && label.outlineStyle !== 'none') ? undefined : active.outerHTML.slice(0, 200)
-    })
-    assert.equal(hidden, undefined, 'the focus is not visible')
-  }
-  assert.fail(`cannot be reached with the keyboard: ${target}`)
 }

@@ -7,11 +7,8 @@ import { digits, makeWebhook, PASSWORD, path } from './world.mjs'
 const at = (path) => async (page, w) => page.goto(typeof path === 'function' ? path(w) : path)
 const press = (page, name) => page.getByRole('button', { name, exact: true }).click()
 
-/** Opens a page of the first person in the directory. */
-const openPerson = (below) => async (page) => {
-  await page.goto('/people')
-  await page.goto((await page.locator('main a.row[href^="/people/per_"]').first().getAttribute('href')) + below)
-}
+/** Opens a page about the player. */
+const openPerson = (below) => at((w) => `/people/${w.member.person_id}${below}`)
 
 /**
  * `[name, route, who, go, status]`: the name of its screenshot, its route in the source code, the user whose browser
@@ -69,23 +66,27 @@ export const PAGES = [
   ['accounts', '/accounts', 'parent', at('/accounts')],
   ['confirm', '/confirm', 'parent', at('/confirm?next=/account')],
   ['forbidden', '/admin', 'parent', at('/admin'), 403],
-  ['start', '/', 'parent', at('/')],
+  ['home-none', '/', 'parent', at('/')],
+  ['home-family', '/', 'family', at('/')],
+  ['home-owner', '/', 'owner', at('/')],
+  ['more', '/more', 'family', at('/more')],
+  ['more-owner', '/more', 'owner', at('/more')],
 
   ['event-team', '/events/new', 'owner', at('/events/new')],
   ['event-new', '/events/new', 'owner', at((w) => `/events/new?team=${w.team.id}`)],
   ['event-new-wrong', '/events/new', 'owner', async (page, w) => {
     await page.goto(`/events/new?team=${w.team.id}`)
-    await page.getByLabel('End time', { exact: true }).fill('06:00')
+    await page.locator('#ends_at').fill('06:00')
     await page.getByRole('button', { name: 'Create', exact: true }).click()
     await page.getByText('The event was not saved').waitFor()
   }, 422],
   ['event-new-preview', '/events/new', 'owner', async (page, w) => {
     await page.goto(`/events/new?team=${w.team.id}`)
     await page.getByLabel('Date', { exact: true }).fill('2199-05-04')
-    await page.getByLabel('Start time', { exact: true }).fill('18:00')
-    await page.getByLabel('End time', { exact: true }).fill('19:30')
+    await page.locator('#starts_at').fill('18:00')
+    await page.locator('#ends_at').fill('19:30')
     await page.getByLabel('Repeats').selectOption('weekly')
-    await page.getByLabel('Until', { exact: true }).fill('2199-06-30')
+    await page.locator('#until').fill('2199-06-30')
     await press(page, 'Preview')
     await page.getByText('Events to create').waitFor()
   }],
@@ -124,7 +125,7 @@ export const PAGES = [
     await page.locator('#body').fill(w.names.note)
     await page.locator('form.form').evaluate((form) => { form.noValidate = true })
     await page.locator('.dock button').click()
-    await page.getByText('Nothing was sent').waitFor()
+    await page.getByText('Nothing was sent', { exact: true }).waitFor()
   }, 422],
   ['message-preview', '/messages/new', 'owner', async (page, w) => {
     await page.goto(`/messages/new?team=${w.team.id}`)
@@ -228,23 +229,23 @@ export const PAGES = [
   ['people', '/people', 'owner', at('/people')],
   ['people-search', '/people', 'owner', at('/people?q=nobody-has-this-name')],
   ['people-duplicates', '/people/duplicates', 'owner', at('/people/duplicates')],
-  ['person', '/people/{person}', 'owner', openPerson('')],
-  ['person-edit', '/people/{person}/edit', 'owner', openPerson('/edit')],
-  ['person-edit-wrong', '/people/{person}/edit', 'owner', async (page, w) => {
+  ['people-person', '/people/{person}', 'owner', openPerson('')],
+  ['people-person-edit', '/people/{person}/edit', 'owner', openPerson('/edit')],
+  ['people-person-edit-wrong', '/people/{person}/edit', 'owner', async (page, w) => {
     await openPerson('/edit')(page, w)
     await page.getByLabel('Email', { exact: false }).first().fill('no@')
     await page.locator('form.card').evaluate((form) => (form.noValidate = true))
     await press(page, 'Save changes')
     await page.locator('.field.bad').waitFor()
   }, 422],
-  ['person-medical', '/people/{person}/medical', 'owner', openPerson('/medical')],
-  ['person-merge', '/people/{person}/merge', 'owner', openPerson('/merge?q=a')],
-  ['person-merge-compare', '/people/{person}/merge', 'owner', async (page, w) => {
+  ['people-person-medical', '/people/{person}/medical', 'owner', openPerson('/medical')],
+  ['people-person-merge', '/people/{person}/merge', 'owner', openPerson('/merge?q=a')],
+  ['people-person-merge-compare', '/people/{person}/merge', 'owner', async (page, w) => {
     await openPerson('/merge?q=a')(page, w)
     await page.goto(await page.locator('main a.row').first().getAttribute('href'))
   }],
-  ['person-export', '/people/{person}/export', 'owner', openPerson('/export')],
-  ['person-erase', '/people/{person}/erase', 'owner', openPerson('/erase')],
+  ['people-person-export', '/people/{person}/export', 'owner', openPerson('/export')],
+  ['people-person-erase', '/people/{person}/erase', 'owner', openPerson('/erase')],
   ['members', '/admin/members', 'owner', at('/admin/members')],
   ['member', '/admin/members/{user}', 'owner', at((w) => `/admin/members/${w.parentUser.id}`)],
   ['member-remove', '/admin/members/{user}/remove', 'owner', at((w) => `/admin/members/${w.parentUser.id}/remove`)],
@@ -436,6 +437,8 @@ export const PAGES = [
   ['away', '/people/{person}/away', 'owner', at((w) => `/people/${w.member.person_id}/away`)],
   ['away-wrong', '/people/{person}/away', 'owner', async (page, w) => {
     await page.goto(`/people/${w.member.person_id}/away`)
+    await page.getByLabel('First day').fill('2199-05-04')
+    await page.getByLabel('Last day').fill('2199-05-01')
     await press(page, 'Add away dates')
     await page.getByText('The away dates were not added').waitFor()
   }, 422],

@@ -9,8 +9,8 @@ const NAMES = ['base', 'web', 'club', 'commerce', 'identity', 'integrations', 't
 /** Source files with routes that are not pages. */
 const NO_PAGES = [/(^|\/)api(\/|\.rs$)/, /^web\/(health|docs|assets|team_look|routes)\.rs$/]
 
-/** Paths that only programs request. */
-const FOR_PROGRAMS = [/^\/\.well-known\//, /^\/oauth\/(token|revoke|introspect)$/, /^\/(manifest\.webmanifest|service-worker\.js)$/, /\.csv$/]
+/** Paths that only programs request, and files. */
+const FOR_PROGRAMS = [/^\/\.well-known\//, /^\/oauth\/(token|revoke|introspect)$/, /^\/(manifest\.webmanifest|service-worker\.js|files\/\{file\})$/, /\.csv$/]
 
 /** All routes of pages: `{ path, methods, file }`. */
 export function pageRoutes() {

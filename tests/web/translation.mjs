@@ -1,11 +1,13 @@
 // The pseudo-locale en-XA, whose texts are in brackets: text outside of brackets is not translated.
 
 /** Elements with names and data, which are not translated. */
-const DATA = 'bdi, code, pre, time, kbd, script, style, svg, textarea, .email, .face, [translate=no]'
+const DATA = 'bdi, code, pre, time, kbd, script, style, svg, textarea, .email, .face, .crest, .prose, .text, [translate=no]'
 
-/** Text that is the same in every language: names, codes of currencies, time zones, scopes and notifications, addresses, ids. */
+/** Text that is the same in every language: names of products, codes of currencies, time zones, scopes and notifications, addresses, ids. */
 const SAME_EVERYWHERE = [
-  /^Touchline$/, /^UTC$/, /^[A-Z]{3}$/, /^[A-Z]\w+\/[\w/+-]+$/, /^\S+@\S+$/, /^https?:\/\/\S+$/, /^[a-z]+_[0-9a-z]+$/,
+  /^(Touchline|OpenStreetMap)$/, /^UTC$/, /^[A-Z]{3}$/, /^[A-Z]\w+\/[\w/+-]+$/, /^\S+@\S+$/, /^https?:\/\/\S+$/, /^[a-z]+_[0-9a-z]+$/,
+  // Lists are written with Unicode's data, which has no pseudo-locale.
+  /^,? *(and|or)$/,
   /^v?\d+(\.\d+)+\S*$/, /^(English|Español|\[Ŧḗşŧ\])$/, /^[a-z_]+[.:][a-z_.*]+$/, /^(XS|S|M|L|XL|XXL)$/, /^ping$/,
 ]
 

@@ -12,6 +12,8 @@ use std::time::Duration;
 const MINUTE: Duration = Duration::from_mins(1);
 /// Far more than needed: a shared machine can stall for minutes.
 const TIME_LIMIT: Duration = Duration::from_mins(45);
+/// The test files that take longest. They start first, so that the others run beside them.
+const LONGEST: [&str; 3] = ["pages.test.mjs", "hostile.test.mjs", "jobs.test.mjs"];
 /// How many lines about failures are repeated at the end.
 const MAX_FAILURE_LINES: usize = 40;
 
@@ -106,13 +108,14 @@ fn run_browser_tests(
     Ok(BrowserResults { counts, failures: failures.take(MAX_FAILURE_LINES).collect() })
 }
 
-/// The test files. They are listed here because older versions of Node do not find them in a folder.
+/// The test files, the longest first. They are listed here because older versions of Node do not find them in a folder.
 fn test_files() -> Result<Vec<String>, String> {
     let failed = |e| format!("cannot read {}: {e}", workspace::web_tests_folder().display());
     let entries = std::fs::read_dir(workspace::web_tests_folder()).map_err(failed)?;
     let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
     let mut names: Vec<_> = names.filter(|name| name.ends_with(".test.mjs")).collect();
-    names.sort();
+    let rank = |name: &str| LONGEST.iter().position(|longest| *longest == name);
+    names.sort_by_key(|name| (rank(name).unwrap_or(LONGEST.len()), name.clone()));
     Ok(names)
 }
 

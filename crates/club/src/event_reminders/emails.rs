@@ -32,14 +32,14 @@ pub(super) struct Mailing {
 
 /// The emails about an event.
 #[derive(Debug)]
-pub(super) struct Prepared {
+pub(super) struct ReminderEmails {
     /// Everybody on the team who has not answered, with their names.
     pub unanswered: BTreeMap<PersonId, String>,
     pub mailings: Vec<Mailing>,
 }
 
 /// The emails to everybody who has not answered an event and, if they are minors, to their guardians.
-pub(super) fn prepare(db: &Reader<'_>, team: &Team, event: &Event) -> Result<Prepared> {
+pub(super) fn prepare(db: &Reader<'_>, team: &Team, event: &Event) -> Result<ReminderEmails> {
     let page = Page { limit: MAX_MEMBERS, order: Order::Asc, last: None };
     let members = history::unanswered(db, event, &page)?;
     let ids: Vec<_> = members.iter().map(|member| member.person_id).collect();
@@ -60,7 +60,7 @@ pub(super) fn prepare(db: &Reader<'_>, team: &Team, event: &Event) -> Result<Pre
         Mailing { recipient, people, unanswered: about, names, locale }
     };
     let mailings = addressed.into_iter().map(|(person, _)| mailing(person)).collect();
-    Ok(Prepared { unanswered, mailings })
+    Ok(ReminderEmails { unanswered, mailings })
 }
 
 /// Adds an email to the outbox.

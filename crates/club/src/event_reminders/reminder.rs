@@ -170,7 +170,7 @@ fn count(mailings: &[Mailing]) -> i64 {
 
 row! {
     /// When a person was last reminded of an event.
-    struct Reminded {
+    struct LastReminder {
         person_id: PersonId,
         automatic: Option<Timestamp>,
         manual: Option<Timestamp>,
@@ -178,8 +178,8 @@ row! {
 }
 
 /// When people were reminded of an event.
-fn reminded_at(db: &Reader<'_>, event: EventId) -> Result<BTreeMap<PersonId, Reminded>> {
-    let rows: Vec<Reminded> = db.all(
+fn reminded_at(db: &Reader<'_>, event: EventId) -> Result<BTreeMap<PersonId, LastReminder>> {
+    let rows: Vec<LastReminder> = db.all(
         "select person_id, automatic_at as automatic, manual_at as manual from event_reminder
          where account_id = :account and event_id = :event",
         bind! { event },

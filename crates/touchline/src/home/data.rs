@@ -18,9 +18,9 @@ use crate::prelude::*;
 use crate::web::nav::Nav;
 
 /// How far ahead Home looks.
-const AHEAD: Duration = Duration::from_secs(21 * 86_400);
+const LOOK_AHEAD: Duration = Duration::from_secs(21 * 86_400);
 /// Events that began this long ago may still go on.
-const BEGUN: Duration = Duration::from_secs(12 * 3600);
+const MAX_ONGOING: Duration = Duration::from_secs(12 * 3600);
 const MAX_EVENTS: i64 = 40;
 const MAX_ANNOUNCEMENTS: i64 = 3;
 const MAX_DUES: i64 = 4;
@@ -87,8 +87,8 @@ fn coming_events(db: &Reader<'_>, access: &TeamAccess) -> Result<Vec<EventView>>
         return Ok(Vec::new());
     }
     let filter = EventFilter {
-        from: Some(db.now().minus(BEGUN)),
-        to: Some(db.now().plus(AHEAD)),
+        from: Some(db.now().minus(MAX_ONGOING)),
+        to: Some(db.now().plus(LOOK_AHEAD)),
         ..EventFilter::default()
     };
     event::list(db, access, &filter, &first_page(MAX_EVENTS, Order::Asc))

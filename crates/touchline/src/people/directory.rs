@@ -76,7 +76,7 @@ struct DirectoryPage {
 }
 
 /// What the page shows besides the people.
-struct Around {
+struct DirectoryData {
     rows: Vec<PersonRow>,
     teams: Vec<(String, String)>,
     duplicates: usize,
@@ -94,9 +94,9 @@ pub(super) async fn list(visitor: Admin) -> PageResult {
         let teams = team::list(db, &TeamAccess::AllTeams, &TeamFilter::default(), &page)?;
         let teams = teams.into_iter().map(|team| (team.id.to_string(), team.name)).collect();
         let duplicates = if is_first { duplicates::list(db)?.len() } else { 0 };
-        Ok(Around { rows: rows(db, &people)?, teams, duplicates })
+        Ok(DirectoryData { rows: rows(db, &people)?, teams, duplicates })
     };
-    let Around { rows, mut teams, duplicates } = visitor.read(read).await?;
+    let DirectoryData { rows, mut teams, duplicates } = visitor.read(read).await?;
     teams.insert(0, (NO_TEAM.to_owned(), t!("Not on a team").to_owned()));
     let filters = FilterBar::new(&request.form)
         .input("q", "Name, email or phone", "search")

@@ -34,7 +34,7 @@ struct EditPage {
 }
 
 /// The form with the values of the person.
-fn filled(person: &Person) -> FilledForm {
+fn edit_form(person: &Person) -> FilledForm {
     let values = json!({
         "first_name": person.first_name,
         "last_name": person.last_name,
@@ -57,7 +57,7 @@ fn show_form(visitor: &Admin, person: &Person, form: FilledForm) -> PageResult {
 
 pub(super) async fn form(PathParams(id): PathParams<PersonId>, visitor: Admin) -> PageResult {
     let person = find(&visitor, id).await?;
-    show_form(&visitor, &person, filled(&person))
+    show_form(&visitor, &person, edit_form(&person))
 }
 
 pub(super) async fn save(
@@ -66,7 +66,7 @@ pub(super) async fn save(
 ) -> PageResult {
     let person = find(&visitor, id).await?;
     let mut form = FilledForm::submitted(FIELDS, &form);
-    if !form.conflicts_with(&filled(&person))
+    if !form.conflicts_with(&edit_form(&person))
         && let Some(change) = form.parse::<ProfileChange>()
     {
         let expected = IfMatch::Versions(vec![person.version]);

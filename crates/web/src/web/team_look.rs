@@ -69,7 +69,7 @@ impl Color {
     }
 
     /// A mixture with a share of another color, in percent.
-    fn mixed(self, other: Self, percent: u32) -> Self {
+    fn mix(self, other: Self, percent: u32) -> Self {
         let mix = |(a, b): (u8, u8)| {
             let sum = u32::from(a) * (100 - percent) + u32::from(b) * percent;
             u8::try_from(sum / 100).unwrap_or(u8::MAX)
@@ -84,12 +84,12 @@ impl Color {
         let mut background = self;
         loop {
             for text in [WHITE, BLACK] {
-                let stripe = background.mixed(text, 6);
+                let stripe = background.mix(text, 6);
                 if stripe.contrast(text).min(background.contrast(text)) >= MIN_CONTRAST {
                     return (background, text);
                 }
             }
-            background = background.mixed(BLACK, 4);
+            background = background.mix(BLACK, 4);
         }
     }
 }

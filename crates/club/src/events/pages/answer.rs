@@ -155,7 +155,7 @@ impl PersonAnswer {
     }
 
     /// The value of the button that is pressed. Empty if there is no answer.
-    fn pressed(&self) -> &'static str {
+    fn pressed_button(&self) -> &'static str {
         match self.answer {
             Some(Answer::Yes | Answer::Waitlisted) => "yes",
             Some(Answer::No) => "no",
@@ -176,7 +176,7 @@ impl AnswerForms<'_> {
     }
 
     /// A rejected answer that belongs to none of the forms.
-    fn rejected_elsewhere(&self) -> Option<&RejectedAnswer> {
+    fn rejected_without_form(&self) -> Option<&RejectedAnswer> {
         let has_form = self.block.closed.is_none();
         let shown = |member| self.block.people.iter().any(|one| Some(one.member_id) == member);
         self.rejected.filter(|rejected| !(has_form && shown(rejected.member_id)))

@@ -18,14 +18,14 @@ const FIELDS: &[Field] = &[
 ];
 
 /// An event, and how many people are notified if it changes.
-pub(super) struct Announced {
+pub(super) struct AffectedEvent {
     pub event: EventView,
     pub people: usize,
     /// Whether the event is so near that people are notified.
     is_near: bool,
 }
 
-impl Announced {
+impl AffectedEvent {
     pub(super) async fn load(visitor: &Coach, id: EventId) -> Result<Self> {
         let access = visitor.team_access().await?;
         let read = move |db: &Reader<'_>| {
@@ -65,7 +65,7 @@ impl Announced {
     }
 }
 
-fn show(visitor: &Coach, announced: &Announced, form: FilledForm) -> PageResult {
+fn show(visitor: &Coach, announced: &AffectedEvent, form: FilledForm) -> PageResult {
     let event = &announced.event.event;
     let form = form.only_if(event.series_id.is_some(), "apply_to");
     let frame = visitor.frame(t!("Cancel event"), Section::Schedule);
@@ -81,7 +81,7 @@ fn show(visitor: &Coach, announced: &Announced, form: FilledForm) -> PageResult 
 }
 
 pub(super) async fn form(visitor: Coach, PathParams(id): PathParams<EventId>) -> PageResult {
-    let announced = Announced::load(&visitor, id).await?;
+    let announced = AffectedEvent::load(&visitor, id).await?;
     show(&visitor, &announced, FilledForm::empty(FIELDS).nonce(new_nonce(visitor.app())))
 }
 
@@ -89,7 +89,7 @@ pub(super) async fn cancel(
     PathParams(id): PathParams<EventId>,
     CoachForm { visitor, form: sent }: CoachForm,
 ) -> PageResult {
-    let announced = Announced::load(&visitor, id).await?;
+    let announced = AffectedEvent::load(&visitor, id).await?;
     let (nonce, access) = (parse_nonce(&sent)?, visitor.team_access().await?);
     let mut form = FilledForm::submitted(FIELDS, &sent);
     if announced.event.event.series_id.is_none() {

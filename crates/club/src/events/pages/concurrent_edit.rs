@@ -80,14 +80,14 @@ fn with_opened(form: FilledForm, values: &Values) -> FilledForm {
 }
 
 /// The values of the event when the visitor opened the form.
-pub(super) fn opened(form: &FilledForm) -> Values {
+pub(super) fn opened_values(form: &FilledForm) -> Values {
     serde_json::from_str(form.text("opened")).unwrap_or_default()
 }
 
 /// Compares what the visitor saw with the event as it is now. Fields that only others changed get their new values, so
 /// that saving does not undo them. Returns what others changed.
 pub(super) fn merge(form: &mut FilledForm, event: &Event) -> Vec<ChangedField> {
-    let (opened, entered) = (opened(form), values(form));
+    let (opened, entered) = (opened_values(form), values(form));
     let current_form = event_form::from_event(event);
     let current = values(&current_form);
     let differs = |name: &&(&str, &str)| opened.get(name.0) != current.get(name.0);
@@ -146,7 +146,7 @@ fn show(name: &str, value: &str, form: &FilledForm) -> String {
 /// The body of the change: only what the visitor changed, so that other fields, and other events of the series, keep
 /// their values.
 pub(super) fn changes(form: &FilledForm, mut body: Value) -> Value {
-    let (opened, entered) = (opened(form), values(form));
+    let (opened, entered) = (opened_values(form), values(form));
     let is_changed =
         |names: &[&str]| names.iter().any(|name| opened.get(*name) != entered.get(*name));
     let starts = is_changed(&["date", "starts_at", "all_day"]);
@@ -166,12 +166,12 @@ pub(super) fn changes(form: &FilledForm, mut body: Value) -> Value {
 
 /// Whether the visitor changed anything.
 pub(super) fn is_unchanged(form: &FilledForm) -> bool {
-    opened(form) == values(form)
+    opened_values(form) == values(form)
 }
 
 /// Whether start or end were changed.
 pub(super) fn has_new_times(form: &FilledForm) -> bool {
-    let (opened, entered) = (opened(form), values(form));
+    let (opened, entered) = (opened_values(form), values(form));
     ["date", "starts_at", "ends_at", "ends_on", "all_day"]
         .iter()
         .any(|name| opened.get(*name) != entered.get(*name))

@@ -94,7 +94,7 @@ pub(super) async fn edit(visitor: Coach, PathParams(id): PathParams<EventId>) ->
 }
 
 /// A submitted change.
-struct Submitted {
+struct SubmittedChange {
     id: EventId,
     access: TeamAccess,
     body: Value,
@@ -103,7 +103,7 @@ struct Submitted {
     sent: Form,
 }
 
-impl Submitted {
+impl SubmittedChange {
     /// Reads the form. Errors are added to it.
     fn read(form: &mut FilledForm, sent: &Form, data: &PageData) -> Option<Self> {
         let event = &data.event.event;
@@ -150,7 +150,7 @@ pub(super) async fn save(
     let data = load(&visitor, id).await?;
     let nonce = parse_nonce(&sent)?;
     let mut form = of_event(FilledForm::submitted(FIELDS, &sent), &data.event.event);
-    let Some(submitted) = Submitted::read(&mut form, &sent, &data) else {
+    let Some(submitted) = SubmittedChange::read(&mut form, &sent, &data) else {
         return show(&visitor, data, form, Extra::default());
     };
     if concurrent_edit::is_unchanged(&form) {

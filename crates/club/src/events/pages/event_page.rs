@@ -61,7 +61,7 @@ pub(super) struct Outcome {
 }
 
 /// What the page shows besides the layout.
-struct Loaded {
+struct EventPageData {
     view: EventView,
     text: EventText,
     block: AnswerBlock,
@@ -82,7 +82,7 @@ struct Loaded {
 #[template(path = "events/event.html")]
 struct EventPage {
     frame: Frame,
-    data: Loaded,
+    data: EventPageData,
     rejected: Option<RejectedAnswer>,
     path: String,
 }
@@ -139,7 +139,7 @@ fn load(
     roster_access: &RosterAccess,
     view: EventView,
     teams: &TeamNames,
-) -> Result<Loaded> {
+) -> Result<EventPageData> {
     let event = &view.event;
     let is_staff = access.has_full_access(event.team_id);
     let mut blocks = AnswerBlock::load(db, roster_access, std::slice::from_ref(&view))?;
@@ -152,13 +152,13 @@ fn load(
     let messages = FIND_MESSAGES.get()?(db, access, roster_access, event.id, MESSAGES)?;
     let reminders =
         if is_staff { REMINDER_TIMES.get()?(db, event)? } else { ReminderTimes::default() };
-    Ok(Loaded {
+    Ok(EventPageData {
         block: blocks.remove(0),
         text: EventText::new(&view, teams),
         duties: duties(db, &view, &responses, volunteer, is_staff)?,
         messages,
         reminders,
-        clashes: if is_staff { clashes(db, access, &view)? } else { Vec::new() },
+        clashes: if is_staff { load_clashes(db, access, &view)? } else { Vec::new() },
         zone: account::find(db)?.timezone,
         now: db.now(),
         responses,
@@ -214,7 +214,7 @@ fn duties(
 }
 
 /// Other events at the same time, for staff.
-fn clashes(db: &Reader<'_>, access: &TeamAccess, view: &EventView) -> Result<Vec<Clash>> {
+fn load_clashes(db: &Reader<'_>, access: &TeamAccess, view: &EventView) -> Result<Vec<Clash>> {
     let event = &view.event;
     if event.status != Status::Scheduled || event.is_over(db.now()) {
         return Ok(Vec::new());
@@ -237,7 +237,7 @@ fn clashes(db: &Reader<'_>, access: &TeamAccess, view: &EventView) -> Result<Vec
     Ok(warnings.iter().map(clash).collect())
 }
 
-impl Loaded {
+impl EventPageData {
     /// The type and the day: `Game · Saturday 16 May`.
     fn headline(&self) -> String {
         let (locale, event) = (Locale::current_or_english(), &self.view.event);
@@ -303,7 +303,7 @@ impl Loaded {
     }
 
     /// Home, away or neutral ground.
-    fn ground(&self) -> &'static str {
+    fn home_away_label(&self) -> &'static str {
         match self.view.event.home_away {
             Some(event::HomeAway::Home) => t!("Home game"),
             Some(event::HomeAway::Away) => t!("Away game"),
@@ -317,7 +317,7 @@ impl Loaded {
     }
 
     /// The answers with their lists of names, except the waiting list and those who have not answered.
-    fn answered(&self) -> Vec<(&'static str, Vec<&Response>)> {
+    fn people_by_answer(&self) -> Vec<(&'static str, Vec<&Response>)> {
         let lists = [
             (t!("Can’t go"), self.with(Answer::No)),
             (t!("Maybe"), self.with(Answer::Maybe)),
@@ -327,7 +327,7 @@ impl Loaded {
     }
 
     /// The number of members who are asked.
-    fn asked(&self) -> i64 {
+    fn asked_count(&self) -> i64 {
         self.view.event.asked_count
     }
 

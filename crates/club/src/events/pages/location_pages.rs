@@ -185,7 +185,7 @@ fn read<T: FromBody>(form: &mut FilledForm) -> Option<T> {
     form.finish(body)
 }
 
-fn filled(place: &Location) -> FilledForm {
+fn edit_form(place: &Location) -> FilledForm {
     let coordinates = match (place.latitude, place.longitude) {
         (Some(latitude), Some(longitude)) => format!("{latitude}, {longitude}"),
         _ => String::new(),
@@ -198,7 +198,7 @@ async fn one(visitor: Visitor<EventsWrite>, PathParams(id): PathParams<LocationI
     let access = staff_access(&visitor).await?;
     let place = visitor.read(move |db| location::find(db, &access, id)).await?;
     let may_change = visitor.is_admin() && place.status == Status::Active;
-    let form = may_change.then(|| filled(&place));
+    let form = may_change.then(|| edit_form(&place));
     show(&visitor, Some(place), form)
 }
 

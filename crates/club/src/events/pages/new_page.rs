@@ -198,7 +198,7 @@ fn show(
 }
 
 /// What a submitted form asks for.
-struct Submitted {
+struct SubmittedEvent {
     access: TeamAccess,
     /// The body of the request without its recurrence.
     body: Value,
@@ -209,7 +209,7 @@ struct Submitted {
     sent: Form,
 }
 
-impl Submitted {
+impl SubmittedEvent {
     /// Reads the form. Errors are added to it.
     fn read(
         form: &mut FilledForm,
@@ -272,7 +272,7 @@ pub(super) async fn submit(CoachForm { visitor, form: sent }: CoachForm) -> Page
     let mut form = FilledForm::submitted(FIELDS, &sent)
         .without("apply_to")
         .with("skip", recurrence_form::join_dates(&skipped));
-    let Some(submitted) = Submitted::read(&mut form, &sent, &data, access) else {
+    let Some(submitted) = SubmittedEvent::read(&mut form, &sent, &data, access) else {
         return show(&visitor, &data, form, None);
     };
     let submitted = Arc::new(submitted);
@@ -280,8 +280,10 @@ pub(super) async fn submit(CoachForm { visitor, form: sent }: CoachForm) -> Page
         let request = Arc::clone(&submitted);
         let is_series = request.rules.is_some();
         match visitor.write_once(nonce, move |tx| request.create(tx)).await {
-            Ok(Submission::Accepted(id)) => return Ok(created(&id.to_string(), is_series)),
-            Ok(Submission::Duplicate(id)) => return Ok(created(&id, is_series)),
+            Ok(Submission::Accepted(id)) => {
+                return Ok(redirect_to_created(&id.to_string(), is_series));
+            }
+            Ok(Submission::Duplicate(id)) => return Ok(redirect_to_created(&id, is_series)),
             Err(error) if error.code == Code::PreconditionFailed => {}
             Err(error) => {
                 form.accept::<()>(Err(error))?;
@@ -300,7 +302,7 @@ pub(super) async fn submit(CoachForm { visitor, form: sent }: CoachForm) -> Page
     }
 }
 
-fn created(id: &str, is_series: bool) -> Response {
+fn redirect_to_created(id: &str, is_series: bool) -> Response {
     let done = if is_series { "series_created" } else { "created" };
     see_other(&format!("{}?done={done}", event_path(id)))
 }

@@ -77,7 +77,7 @@ impl Preview {
                 has_conflict: conflicts.iter().any(|conflict| conflict.day == day),
             }
         });
-        let seen = seen(events, is_series, &conflicts);
+        let seen = fingerprint(events, is_series, &conflicts);
         Ok(Self {
             heading,
             recurrence: Vec::new(),
@@ -125,7 +125,7 @@ fn heading(event: &Event) -> String {
 }
 
 /// What a preview shows, in short: its dates, followed by each conflict.
-fn seen(events: &[Event], is_series: bool, conflicts: &[Conflict]) -> String {
+fn fingerprint(events: &[Event], is_series: bool, conflicts: &[Conflict]) -> String {
     let dates: Vec<_> =
         events.iter().filter(|_| is_series).map(|e| (e.starts_at, e.ends_at)).collect();
     let dates = short_hash(&format!("{dates:?}"));

@@ -63,7 +63,7 @@ struct SchedulePage {
 }
 
 impl SchedulePage {
-    fn shown(&self) -> usize {
+    fn event_count(&self) -> usize {
         self.weeks.iter().map(|week| week.rows.len()).sum()
     }
 }
@@ -80,7 +80,7 @@ async fn team_schedule(
 }
 
 /// The events of a page, with what the page says about them.
-struct Loaded {
+struct ScheduleData {
     events: Vec<EventView>,
     blocks: Vec<AnswerBlock>,
     teams: TeamNames,
@@ -115,7 +115,7 @@ async fn show(visitor: Visitor<EventsRead>, team: Option<TeamId>) -> PageResult 
     };
     let (nav, checked) = (visitor.nav.clone(), access.clone());
     let load = move |db: &Reader<'_>| {
-        Ok(Loaded {
+        Ok(ScheduleData {
             blocks: AnswerBlock::load(db, &roster_access, &page.rows)?,
             teams: TeamNames::load(db, &nav, page.rows.iter().map(|view| view.event.team_id))?,
             today,
@@ -187,7 +187,7 @@ fn filters(
 }
 
 /// The filters that are set, in words.
-fn active_filters(bar: &FilterBar, loaded: &Loaded) -> String {
+fn active_filters(bar: &FilterBar, loaded: &ScheduleData) -> String {
     let name = |(name, value): (&str, &str)| match name {
         "team" => value.parse().ok().map(|team| loaded.teams.name(team)),
         "type" => {
@@ -203,7 +203,7 @@ fn active_filters(bar: &FilterBar, loaded: &Loaded) -> String {
 }
 
 /// The events by week. A month shows only those that start in it.
-fn weeks(loaded: &Loaded, access: &TeamAccess, month: Option<Day>) -> Vec<Week> {
+fn weeks(loaded: &ScheduleData, access: &TeamAccess, month: Option<Day>) -> Vec<Week> {
     let is_shown = |view: &EventView| {
         let day = view.starts_local.day();
         month.is_none_or(|first| (first.year(), first.month()) == (day.year(), day.month()))
@@ -228,7 +228,7 @@ fn weeks(loaded: &Loaded, access: &TeamAccess, month: Option<Day>) -> Vec<Week> 
 fn row(
     view: &EventView,
     block: &AnswerBlock,
-    loaded: &Loaded,
+    loaded: &ScheduleData,
     access: &TeamAccess,
     is_first_of_day: bool,
 ) -> Row {

@@ -1,6 +1,6 @@
 //! `/events/{event}/postpone` and `/events/{event}/delete`: pages that ask before an action.
 
-use super::cancel_page::Announced;
+use super::cancel_page::AffectedEvent;
 use super::event_form::APPLY_TO;
 use super::{Coach, CoachForm, event_path};
 use crate::events::edit::{self, ApplyTo};
@@ -12,7 +12,7 @@ use crate::web::sentence::Sentence;
 
 const DELETE_FIELDS: &[Field] = &[APPLY_TO];
 
-fn show_postpone(visitor: &Coach, announced: &Announced, form: FilledForm) -> PageResult {
+fn show_postpone(visitor: &Coach, announced: &AffectedEvent, form: FilledForm) -> PageResult {
     let event = &announced.event.event;
     let frame = visitor.frame(t!("Postpone event"), Section::Schedule);
     let edit = Sentence::new("If you already know the new time, {link} instead.").link(
@@ -36,7 +36,7 @@ pub(super) async fn ask_postpone(
     visitor: Coach,
     PathParams(id): PathParams<EventId>,
 ) -> PageResult {
-    let announced = Announced::load(&visitor, id).await?;
+    let announced = AffectedEvent::load(&visitor, id).await?;
     show_postpone(&visitor, &announced, FilledForm::empty(&[]).nonce(new_nonce(visitor.app())))
 }
 
@@ -44,7 +44,7 @@ pub(super) async fn postpone(
     PathParams(id): PathParams<EventId>,
     CoachForm { visitor, form: sent }: CoachForm,
 ) -> PageResult {
-    let announced = Announced::load(&visitor, id).await?;
+    let announced = AffectedEvent::load(&visitor, id).await?;
     let (nonce, access) = (parse_nonce(&sent)?, visitor.team_access().await?);
     let mut form = FilledForm::submitted(&[], &sent);
     let postpone = move |tx: &Tx<'_>| {
@@ -57,7 +57,7 @@ pub(super) async fn postpone(
     }
 }
 
-fn show_delete(visitor: &Coach, announced: &Announced, form: FilledForm) -> PageResult {
+fn show_delete(visitor: &Coach, announced: &AffectedEvent, form: FilledForm) -> PageResult {
     let event = &announced.event.event;
     let form = form.only_if(event.series_id.is_some(), "apply_to");
     let frame = visitor.frame(t!("Delete event"), Section::Schedule);
@@ -73,7 +73,7 @@ fn show_delete(visitor: &Coach, announced: &Announced, form: FilledForm) -> Page
 }
 
 pub(super) async fn ask_delete(visitor: Coach, PathParams(id): PathParams<EventId>) -> PageResult {
-    let announced = Announced::load(&visitor, id).await?;
+    let announced = AffectedEvent::load(&visitor, id).await?;
     show_delete(&visitor, &announced, FilledForm::empty(DELETE_FIELDS))
 }
 
@@ -81,7 +81,7 @@ pub(super) async fn delete(
     PathParams(id): PathParams<EventId>,
     CoachForm { visitor, form: sent }: CoachForm,
 ) -> PageResult {
-    let announced = Announced::load(&visitor, id).await?;
+    let announced = AffectedEvent::load(&visitor, id).await?;
     let access = visitor.team_access().await?;
     let (mut form, team) =
         (FilledForm::submitted(DELETE_FIELDS, &sent), announced.event.event.team_id);

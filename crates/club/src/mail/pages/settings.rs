@@ -108,7 +108,7 @@ fn with_options(form: FilledForm, club: &Zone) -> FilledForm {
     form.options("timezone", zones.into_iter().map(|name| (name.clone(), name)))
 }
 
-fn filled(settings: &NotificationSettings) -> FilledForm {
+fn settings_form(settings: &NotificationSettings) -> FilledForm {
     FilledForm::empty(FIELDS).filled_from(settings)
 }
 
@@ -116,7 +116,7 @@ async fn show(visitor: OwnVisitor) -> PageResult {
     let user = visitor.visit.user;
     let find = move |db: &Reader<'_>| notification_settings::find_for_user(db, user);
     let settings = visitor.guest.read("notification settings", find).await?;
-    settings_page(&visitor, filled(&settings)).await
+    settings_page(&visitor, settings_form(&settings)).await
 }
 
 async fn settings_page(visitor: &OwnVisitor, form: FilledForm) -> PageResult {
@@ -175,7 +175,7 @@ async fn show_for_person(
     let find = move |db: &Reader<'_>| notification_settings::find_for_person(db, person);
     let settings = app.db.read(unsubscribe::scope(account, person), find).await?;
     let is_saved = request.uri().query() == Some("done=saved");
-    person_page(&app, token, filled(&settings), is_saved).await
+    person_page(&app, token, settings_form(&settings), is_saved).await
 }
 
 /// Shows the settings of a person. Users are redirected to their own page.

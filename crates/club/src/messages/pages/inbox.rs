@@ -52,7 +52,7 @@ impl Mailbox {
 
 /// The filters, as the query of the URL has them.
 #[derive(Default)]
-struct Chosen {
+struct InboxParams {
     team: Option<TeamId>,
     /// `announcement`, `message` or `unread`.
     show: String,
@@ -64,7 +64,7 @@ struct Chosen {
 struct InboxPage {
     frame: Frame,
     mailbox: Mailbox,
-    chosen: Chosen,
+    chosen: InboxParams,
     /// The teams to choose from; empty if there is only one.
     teams: Vec<(TeamId, String)>,
     /// The title of the event that the messages are about.
@@ -80,7 +80,7 @@ struct TeamPage {
     frame: Frame,
     header: TeamHeader,
     mailbox: Mailbox,
-    chosen: Chosen,
+    chosen: InboxParams,
     now: Timestamp,
 }
 
@@ -105,7 +105,7 @@ impl TeamPage {
     }
 }
 
-impl Chosen {
+impl InboxParams {
     fn from_query(form: &Form) -> Result<Self> {
         let id = |name: &str| form.optional(name);
         let not_found = |_| Error::not_found();
@@ -158,7 +158,7 @@ impl Chosen {
 
 pub(super) async fn of_visitor(visitor: Reading) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
-    let chosen = Chosen::from_query(&request.form)?;
+    let chosen = InboxParams::from_query(&request.form)?;
     let frame = visitor.frame(t!("Messages"), Section::Messages);
     let frame = frame.flash(visitor.guest.done_flash(&DONE));
     let now = visitor.app().clock.now();
@@ -192,7 +192,7 @@ pub(super) async fn of_team(visitor: Reading, PathParams(team): PathParams<TeamI
     let viewer = viewer(&visitor).await?;
     let access = viewer.access.clone();
     let header = visitor.read(move |db| TeamHeader::load(db, &access, team)).await?;
-    let chosen = Chosen { team: None, ..Chosen::from_query(&request.form)? };
+    let chosen = InboxParams { team: None, ..InboxParams::from_query(&request.form)? };
     let filter = InboxFilter { team: Some(team), all_of_team: true, ..chosen.filter() };
     let mailbox = load(&visitor, viewer, &request, filter).await?;
     let frame = visitor.frame(header.team.name.clone(), Section::MyTeams).team(team);

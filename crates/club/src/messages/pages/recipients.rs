@@ -84,7 +84,7 @@ impl WhoView {
     }
 
     /// The teams to choose from: for an announcement, those that the visitor manages.
-    fn offered(&self) -> impl Iterator<Item = &TeamChoice> {
+    fn selectable_teams(&self) -> impl Iterator<Item = &TeamChoice> {
         let is_announcement = self.is_announcement();
         self.teams.iter().filter(move |team| team.is_staff || !is_announcement || team.is_chosen)
     }

@@ -43,23 +43,27 @@ const COMPARED: [(&str, &str); 11] = [
 ];
 
 /// The person as saved.
-struct Saved {
+struct SavedMember {
     header: TeamHeader,
     member: Member,
     /// Whether there is a medical note. It is not part of the form.
     has_note: bool,
 }
 
-fn load(db: &Reader<'_>, access: &TeamAccess, (team, id): (TeamId, MemberId)) -> Result<Saved> {
+fn load(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    (team, id): (TeamId, MemberId),
+) -> Result<SavedMember> {
     let header = load_for_change(db, access, team)?;
     let mut member = redact_member(access, member::show(db, team, id)?);
     Error::invalid_state("The member was removed. Add the person again.")
         .fail_if(member.status == MemberStatus::Removed)?;
     let note = member.private.as_mut().and_then(|private| private.medical_note.take());
-    Ok(Saved { header, member, has_note: note.is_some() })
+    Ok(SavedMember { header, member, has_note: note.is_some() })
 }
 
-impl Saved {
+impl SavedMember {
     /// The form with the saved values.
     fn form(&self) -> FilledForm {
         let form = FilledForm::empty(FIELDS).filled_from(&self.member);
@@ -95,7 +99,7 @@ impl Saved {
 #[template(path = "roster/edit.html")]
 struct EditPage {
     frame: Frame,
-    saved: Saved,
+    saved: SavedMember,
     form: FilledForm,
     differences: Vec<(&'static str, String)>,
 }
@@ -117,7 +121,7 @@ impl EditPage {
 
 fn page(
     visitor: &Staff,
-    saved: Saved,
+    saved: SavedMember,
     form: FilledForm,
     differences: Vec<(&'static str, String)>,
 ) -> PageResult {
@@ -126,7 +130,7 @@ fn page(
     render(form.status(), &EditPage { frame, saved, form, differences })
 }
 
-async fn read(visitor: &Staff, at: (TeamId, MemberId)) -> Result<Saved> {
+async fn read(visitor: &Staff, at: (TeamId, MemberId)) -> Result<SavedMember> {
     let access = visitor.team_access().await?;
     visitor.read(move |db| load(db, &access, at)).await
 }

@@ -20,7 +20,7 @@ use kit::secret::{hex, sha256};
 const MAX_ROWS: usize = 100;
 
 /// The pasted table, as the visitor or the program understands it.
-pub(super) struct Pasted {
+pub(super) struct PastedTable {
     pub(super) text: String,
     pub(super) has_headings: bool,
     pub(super) headings: Vec<String>,
@@ -30,7 +30,7 @@ pub(super) struct Pasted {
     pub(super) rows: Vec<Vec<String>>,
 }
 
-impl Pasted {
+impl PastedTable {
     fn empty() -> Self {
         Self {
             text: String::new(),
@@ -111,7 +111,7 @@ impl Pasted {
 struct PastePage {
     frame: Frame,
     header: TeamHeader,
-    pasted: Pasted,
+    pasted: PastedTable,
     /// All contents that a column can have, with their labels.
     choices: Vec<(Column, &'static str)>,
     /// What is wrong with the text.
@@ -147,7 +147,7 @@ impl PastePage {
     }
 
     /// The headings of the preview.
-    fn heads(&self) -> Vec<String> {
+    fn preview_headings(&self) -> Vec<String> {
         let used = self.pasted.columns.iter().filter(|column| **column != Column::Ignored);
         let used = used.map(|column| column.label().to_owned());
         let row = std::iter::once(t!("Row").to_owned());
@@ -173,7 +173,7 @@ impl PastePage {
 fn page(
     visitor: &Staff,
     header: TeamHeader,
-    pasted: Pasted,
+    pasted: PastedTable,
     (fault, note): (String, String),
     rows: Vec<PreviewRow>,
 ) -> PageResult {
@@ -186,7 +186,7 @@ fn page(
 
 pub(super) async fn new(visitor: Staff, PathParams(team): PathParams<TeamId>) -> PageResult {
     let header = header_for_change(&visitor, team).await?;
-    page(&visitor, header, Pasted::empty(), (String::new(), String::new()), Vec::new())
+    page(&visitor, header, PastedTable::empty(), (String::new(), String::new()), Vec::new())
 }
 
 pub(super) async fn submit(
@@ -196,7 +196,7 @@ pub(super) async fn submit(
     let header = header_for_change(&visitor, team).await?;
     let today = person::today(visitor.app().clock.now());
     let zone = visitor.read(|db: &Reader<'_>| Ok(account::find(db)?.timezone)).await?;
-    let pasted = Pasted::read(&form, DateOrder::usual_in(&zone), today);
+    let pasted = PastedTable::read(&form, DateOrder::usual_in(&zone), today);
     if let Some(fault) = pasted.fault() {
         return page(&visitor, header, pasted, (fault, String::new()), Vec::new());
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::duplicate_choice::{self, Choice, DUPLICATE, SimilarPerson};
-use super::paste::Pasted;
+use super::paste::PastedTable;
 use super::{Staff, dry_run};
 use crate::error::Candidate;
 use crate::i18n::{Locale, format};
@@ -66,7 +66,7 @@ type Findings = (Vec<PreviewedMember>, Vec<PreviewedMember>, BTreeMap<TeamId, St
 pub(super) async fn rows(
     visitor: &Staff,
     team: TeamId,
-    pasted: &Pasted,
+    pasted: &PastedTable,
     read: Vec<Row>,
     choices: Vec<Choice>,
 ) -> Result<Vec<PreviewRow>> {

@@ -13,7 +13,7 @@ pub fn split(text: &str) -> Vec<Vec<String>> {
     let mut rows = vec![Vec::new()];
     let mut rest = text.as_str();
     loop {
-        let (cell, after) = quoted(rest, separator).unwrap_or_else(|| {
+        let (cell, after) = parse_quoted(rest, separator).unwrap_or_else(|| {
             let end = rest.find([separator, '\n']).unwrap_or(rest.len());
             (rest[..end].to_owned(), &rest[end..])
         });
@@ -52,7 +52,7 @@ fn separator(text: &str) -> char {
 }
 
 /// A quoted cell and what follows it. `None` if the cell is not quoted, or the quote does not end it.
-fn quoted(text: &str, separator: char) -> Option<(String, &str)> {
+fn parse_quoted(text: &str, separator: char) -> Option<(String, &str)> {
     let mut rest = text.strip_prefix('"')?;
     let mut cell = String::new();
     loop {

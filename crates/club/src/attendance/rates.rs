@@ -50,7 +50,7 @@ impl MemberAttendance {
     }
 }
 
-/// A share in basis points; `None` of nothing.
+/// A share in basis points; `None` if the whole is 0.
 fn percent(part: i64, whole: i64) -> Option<i32> {
     let points = (part * 10_000 + whole / 2).checked_div(whole)?;
     i32::try_from(points).ok()
@@ -135,7 +135,7 @@ pub struct NamedAttendance {
 }
 
 impl NamedAttendance {
-    /// The address of the member's page.
+    /// The URL of the member's page.
     pub fn href(&self) -> String {
         format!("/teams/{}/roster/{}", self.team, self.attendance.member_id)
     }

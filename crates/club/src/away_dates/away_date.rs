@@ -106,7 +106,7 @@ pub struct NewAwayDate {
 }
 
 impl NewAwayDate {
-    /// The faults that the fields alone show.
+    /// The faults that can be found without the database.
     fn faults(&self) -> Vec<Fault> {
         let fault = |code, detail| vec![Fault::new("/ends_on", code, detail)];
         if self.ends_on < self.starts_on {

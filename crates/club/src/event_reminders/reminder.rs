@@ -12,7 +12,7 @@ use crate::personal_data::MergedRecords;
 use crate::prelude::*;
 use crate::teams::team::{self, Team};
 
-/// How long after an event was created it is reminded of at the earliest, so that a coach can still correct it.
+/// The minimum time between the creation of an event and its automatic reminder, so that a coach can still correct it.
 const GRACE: Duration = Duration::from_secs(3600);
 /// Minimum time between two manual reminders to the same person.
 const MIN_MANUAL_INTERVAL: Duration = Duration::from_secs(3600);

@@ -98,7 +98,7 @@ pub struct EventChange {
 }
 
 impl EventChange {
-    /// The faults that the fields alone show.
+    /// The faults that can be found without the database.
     fn faults(&self) -> Vec<Fault> {
         event_time::order_fault(self.starts_at, self.ends_at).into_iter().collect()
     }

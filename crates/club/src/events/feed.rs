@@ -89,7 +89,7 @@ pub struct FeedFilter {
 }
 
 impl NewFeed {
-    /// The faults that the fields alone show.
+    /// The faults that can be found without the database.
     fn faults(&self) -> Vec<Fault> {
         let detail = "Set either `team_id` or `person_id`, not both.";
         let both = self.team_id.is_some() && self.person_id.is_some();

@@ -94,7 +94,7 @@ record! {
 impl_resource!(Location by LocationId: Subject Versioned Paged Saved);
 
 impl NewLocation {
-    /// The faults that the fields alone show.
+    /// The faults that can be found without the database.
     fn faults(&self) -> Vec<Fault> {
         missing_coordinate(self.latitude, self.longitude).into_iter().collect()
     }

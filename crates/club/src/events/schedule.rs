@@ -72,7 +72,7 @@ pub struct NewEvent {
 }
 
 impl NewEvent {
-    /// The faults that the fields alone show.
+    /// The faults that can be found without the database.
     fn faults(&self) -> Vec<Fault> {
         let rule = self.recurrence.as_deref().map(str::parse::<Rule>);
         let rule = rule.and_then(std::result::Result::err);

@@ -37,7 +37,7 @@ async fn find(caller: Caller<OutboxRead>, id: EmailId) -> Result<Response> {
 
 /// Retrieve your notification settings
 ///
-/// Returns when the user gets which emails, in all clubs. Emails about the user's sign-in and about the protection of a
+/// Returns which emails the user gets and when, for all clubs. Emails about the user's sign-in and about the protection of a
 /// child, and messages in conversations with a child, are always sent at once. API keys have no settings.
 #[endpoint(get, "/me/notification_settings", id = "notification_settings_get", tag = "Account",
     200(ObjectResponse<NotificationSettings>, "The settings."))]

@@ -201,8 +201,8 @@ pub fn items(db: &Reader<'_>, summary: EmailId) -> Result<Vec<SummaryItem>> {
     )?)
 }
 
-/// Records for the emails in a summary that the summary was sent or has failed. If it was cancelled, they are put into
-/// another one.
+/// Gives the emails in a summary the status of the summary, if it was sent or has failed. If it was cancelled, they are
+/// put into another one.
 pub(super) fn settle(tx: &Tx<'_>, summary: &Email) -> Result<()> {
     let Email { id, status, sent_at, last_error, .. } = summary;
     if *status == Status::Cancelled {

@@ -67,7 +67,7 @@ async fn create(caller: Caller<MessagesWrite>, body: Body<NewMessage>) -> Result
 /// Preview a message
 ///
 /// Returns how many people would receive a message, without posting it. Send the body of `POST /messages`. The request
-/// fails as `POST /messages` does, for example if the message needs a second adult. The numbers are those of the moment:
+/// fails as `POST /messages` does, for example if the message needs a second adult. The numbers are the current ones:
 /// the recipients of a scheduled message are determined when it is published.
 #[endpoint(post, "/messages/preview", id = "messages_preview", tag = "Messages",
     example = json!({

@@ -120,7 +120,7 @@ pub struct MembershipChange {
 }
 
 impl MembershipChange {
-    /// The faults that the fields alone show.
+    /// The faults that can be found without the database.
     fn faults(&self) -> Vec<Fault> {
         let (Change::Set(joined), Change::Set(left)) = (&self.joined_on, &self.left_on) else {
             return Vec::new();

@@ -62,7 +62,7 @@ pub struct PersonMergeSnapshot {
     pub person_id: PersonId,
     /// ID of the record that it became part of.
     pub into_person_id: PersonId,
-    /// Members of both records on the same team. The others keep their ids.
+    /// Members of both records on the same team. The others keep their IDs.
     pub members: Vec<MergedMember>,
 }
 

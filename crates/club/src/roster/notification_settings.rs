@@ -34,7 +34,7 @@ string_enum! {
         Conversation = "conversation",
         /// An event was changed, postponed or cancelled.
         EventChange = "event_change",
-        /// A reminder to answer whether one comes to an event.
+        /// A reminder about an event without an answer.
         RsvpReminder = "rsvp_reminder",
         /// A payment reminder.
         DuesReminder = "dues_reminder",
@@ -52,7 +52,7 @@ string_enum! {
 enum_column!(Frequency, EmailKind);
 
 record! {
-    /// When a user, or a person who is not a user, gets which emails.
+    /// Which emails a user, or a person who is not a user, gets, and when.
     #[macros::object("notification_settings")]
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
     pub struct NotificationSettings in user_notification_settings {
@@ -62,7 +62,7 @@ record! {
         pub conversations: Frequency,
         /// How often you are notified that an event was changed, postponed or cancelled.
         pub event_changes: Frequency,
-        /// How often you get reminders to answer whether you come to an event.
+        /// How often you get reminders about events that you have not answered.
         pub rsvp_reminders: Frequency,
         /// How often you get payment reminders.
         pub dues_reminders: Frequency,
@@ -96,7 +96,7 @@ pub struct NotificationSettingsChange {
     /// How often you are notified that an event was changed, postponed or cancelled.
     #[input(non_null)]
     pub event_changes: Option<Frequency>,
-    /// How often you get reminders to answer whether you come to an event.
+    /// How often you get reminders about events that you have not answered.
     #[input(non_null)]
     pub rsvp_reminders: Option<Frequency>,
     /// How often you get payment reminders.

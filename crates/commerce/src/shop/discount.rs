@@ -282,7 +282,7 @@ impl DiscountChange {
 }
 
 impl NewDiscount {
-    /// The faults that the fields alone show.
+    /// The faults that can be found without the database.
     pub fn faults(&self) -> Vec<Fault> {
         let lacks_currency = self.amount.or(self.min_subtotal).is_some() && self.currency.is_none();
         let period = (self.valid_from, self.valid_until);

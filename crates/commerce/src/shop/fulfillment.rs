@@ -26,7 +26,7 @@ pub struct FulfillRequest {
 }
 
 impl FulfillRequest {
-    /// The faults that the fields alone show.
+    /// The faults that can be found without the database.
     fn faults(&self) -> Vec<Fault> {
         empty_lines(self.lines.as_deref()).into_iter().collect()
     }

@@ -32,7 +32,7 @@ pub struct NewRefund {
 }
 
 impl NewRefund {
-    /// The faults that the fields alone show.
+    /// The faults that can be found without the database.
     fn faults(&self) -> Vec<Fault> {
         fulfillment::empty_lines(self.lines.as_deref()).into_iter().collect()
     }

@@ -58,7 +58,7 @@ struct ComparePage {
     into: PersonRow,
     fields: Vec<ComparedField>,
     form: FilledForm,
-    /// The same comparison with the records exchanged.
+    /// The URL of the same comparison with the records swapped.
     swap: String,
     /// Why the records cannot be merged.
     problem: String,

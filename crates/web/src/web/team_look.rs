@@ -68,7 +68,7 @@ impl Color {
         a.max(b) / a.min(b)
     }
 
-    /// A mixture with a share of another color, in percent.
+    /// Mixes in a share of another color, in percent.
     fn mix(self, other: Self, percent: u32) -> Self {
         let mix = |(a, b): (u8, u8)| {
             let sum = u32::from(a) * (100 - percent) + u32::from(b) * percent;

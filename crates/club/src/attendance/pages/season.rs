@@ -26,7 +26,7 @@ struct SeasonPage {
     frame: Frame,
     header: TeamHeader,
     list: List,
-    /// The address of the CSV file. Empty for families.
+    /// The URL of the CSV file. Empty for families.
     file: String,
 }
 

@@ -87,7 +87,7 @@ struct TakePage {
     /// Why attendance cannot be recorded now.
     closed: Option<String>,
     problem: Option<Problem>,
-    /// Whether the rest was just marked as here, which is not saved yet.
+    /// Whether the rest was just marked as present, which is not saved yet.
     is_filled_in: bool,
 }
 

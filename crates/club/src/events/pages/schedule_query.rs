@@ -31,7 +31,7 @@ pub(super) struct ScheduleQuery {
 }
 
 impl ScheduleQuery {
-    /// Reads the query of a URL. An id that is none is not found.
+    /// Reads the query of a URL. Fails with "not found" if an id is malformed.
     pub(super) fn read(form: &Form, page_of_team: Option<TeamId>, today: Day) -> Result<Self> {
         let team = form.optional("team").map(str::parse).transpose();
         let child = form.optional("child").map(str::parse).transpose();

@@ -37,7 +37,7 @@ pub struct FileContent(#[expect(dead_code, reason = "only for the API descriptio
 
 /// Upload a file
 ///
-/// Stores a file. To use it, name its ID within a day: `attachment_ids` of a message, `logo_file_id` of a team or
+/// Stores a file. To use it, send its ID within a day: `attachment_ids` of a message, `logo_file_id` of a team or
 /// `photo_file_id` of a person. Until then only you can retrieve it. The type is recognized by the content. Images are
 /// stored as JPEG or PNG, upright and without metadata, with at most 2560 pixels per side (logos and photos: 1024). Of an
 /// animation, only the first frame is kept. An image can have up to 25 megapixels. Attachments need the scope
@@ -58,7 +58,7 @@ async fn create(caller: Caller<FilesWrite>, body: Multipart<NewFile>) -> Result<
 
 /// Retrieve a file
 ///
-/// Returns what is known about a file. An attachment can be retrieved by everybody who can read its message, a logo by
+/// Returns a file without its content. An attachment can be retrieved by everybody who can read its message, a logo by
 /// everybody who can see the team, and a photo by the person, their guardians, coaches and managers of their teams, and
 /// admins. Attachments need the scope `messages:read`, logos `teams:read` and photos `roster:read`.
 #[endpoint(get, "/files/{file_id}", id = "files_get", tag = "Files",
@@ -70,9 +70,9 @@ async fn find(caller: Caller<FilesRead>, id: FileId) -> Result<Response> {
 
 /// Download a file
 ///
-/// Returns the bytes of a file, for the same callers as its description.
+/// Returns the content of a file, to everybody who can retrieve the file.
 #[endpoint(get, "/files/{file_id}/content", id = "files_content", tag = "Files",
-    200(FileContent, "The bytes, with the type of the file.", "application/octet-stream"))]
+    200(FileContent, "The content, with the type of the file.", "application/octet-stream"))]
 async fn content(
     caller: Caller<FilesRead>,
     id: FileId,

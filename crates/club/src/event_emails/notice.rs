@@ -112,14 +112,14 @@ impl<'a> Notice<'a> {
                 t!("{title}\nPostponed: {time}\nThe new time is not known yet.", title, time = old)
             }
             Kind::NewTime => t!(
-                "{title}\nNew time: {new}\nBefore: {old}\nPlace: {place}",
+                "{title}\nNew time: {new}\nPreviously: {old}\nPlace: {place}",
                 title,
                 new,
                 old,
                 place = place(self.after)
             ),
             Kind::NewPlace => t!(
-                "{title}\n{time}\nNew place: {new}\nBefore: {old}",
+                "{title}\n{time}\nNew place: {new}\nPreviously: {old}",
                 title,
                 time = new,
                 new = place(self.after),

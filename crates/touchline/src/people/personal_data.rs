@@ -24,7 +24,7 @@ pub(super) async fn ask_export(PathParams(id): PathParams<PersonId>, visitor: Ad
     ConfirmPage::new(frame, "Download", path(id))
         .harmless()
         .lead(lead.name("name", &person::display_name(&person)))
-        .effect("You get a file in the JSON format with teams, answers, messages, emails, dues and orders.")
+        .effect("You get a JSON file with teams, answers, messages, emails, dues and orders.")
         .effect("It contains the medical note and names of other people. Give it only to the person or their guardians.")
         .effect("The export is recorded in the audit log, with your name.")
         .respond()

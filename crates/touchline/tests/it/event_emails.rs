@@ -75,12 +75,12 @@ both! {
         let sent = emails(w).await;
         assert_eq!(addresses(&sent), ["kim@example.org", "mia@example.org", "pat@example.org"]);
         assert_eq!(sent[0].1, "[Hawks] 2 events have changed");
-        assert!(sent[0].2.contains("Practice\nTue, 8 Sep 2026, 18:30 to 20:00\nNew place: Hall, Quay 1, Harbour\nBefore: not known yet\n\nPractice\nTue, 15 Sep"), "{}", sent[0].2);
+        assert!(sent[0].2.contains("Practice\nTue, 8 Sep 2026, 18:30 to 20:00\nNew place: Hall, Quay 1, Harbour\nPreviously: not known yet\n\nPractice\nTue, 15 Sep"), "{}", sent[0].2);
         w.owner.patch(&path, json!({ "starts_at": "2026-09-08T19:00:00Z" })).await.ok();
         let sent = emails(w).await;
         let moved = sent.iter().find(|(_, subject, _)| subject.contains("New time")).unwrap();
         assert_eq!(moved.1, "[Hawks] New time: Practice, Tue, 8 Sep 2026, 19:00 to 20:30");
-        assert!(moved.2.contains("Before: Tue, 8 Sep 2026, 18:30 to 20:00\nPlace: Hall, Quay 1, Harbour"), "{}", moved.2);
+        assert!(moved.2.contains("Previously: Tue, 8 Sep 2026, 18:30 to 20:00\nPlace: Hall, Quay 1, Harbour"), "{}", moved.2);
         let count = sent.len();
         // Postponing is announced too, and what is far away or over is not.
         let mut coach = w.browser(club.coach.id).await;

@@ -81,7 +81,7 @@ both! {
         let link = page.text.split("/calendar/").nth(1).unwrap().split('"').next().unwrap();
         let link = format!("/calendar/{link}");
         w.nobody.page("GET", &link, None).await.ok().shows("Training");
-        parent.post("/schedule/subscribe", &fields).await.ok().shows("was created already");
+        parent.post("/schedule/subscribe", &fields).await.ok().shows("was already created");
 
         let page = parent.get("/schedule/subscribe").await.ok().shows("Your links").shows("All my teams");
         let revoke = page.text.split("/schedule/subscribe/cal_").nth(1).unwrap().split('/').next().unwrap();

@@ -55,8 +55,8 @@ pub fn flash(visitor: &Visitor<EventsRead>) -> Result<Option<Flash>> {
     }];
     if recent > 0 {
         sentences.push(tn!(
-            "{count} person was reminded a short time ago and is left out.",
-            "{count} people were reminded a short time ago and are left out.",
+            "{count} person was reminded recently and gets no reminder now.",
+            "{count} people were reminded recently and get no reminder now.",
             recent
         ));
     }

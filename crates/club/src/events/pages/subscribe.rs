@@ -177,7 +177,7 @@ async fn create(VisitorForm { visitor, form }: VisitorForm<EventsAnswer>) -> Pag
             frame,
             lead: None,
             text: Sentence::new(
-                "The link was created already, and is shown only once. If you did not copy it, revoke it and create a new one.",
+                "The link was already created, and is shown only once. If you did not copy it, revoke it and create a new one.",
             ),
             back: PAGE.to_owned(),
             back_label: mark!("Back to your links"),

@@ -21,7 +21,7 @@ const ROLES: &[(Role, &[&str])] = &[
             "asistente",
         ],
     ),
-    (Role::Manager, &["manager", "team manager", "delegado", "delegada", "gerente"]),
+    (Role::Manager, &["manager", "team manager", "delegado", "delegada", "gerente", "responsable"]),
     (Role::Staff, &["staff", "other staff", "other", "personal", "otro", "otra"]),
 ];
 

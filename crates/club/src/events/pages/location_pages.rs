@@ -34,7 +34,10 @@ const FIELDS: &[Field] = &[
 const DONE: [(&str, &str); 3] = [
     ("added", mark!("Place added.")),
     ("saved", mark!("Changes saved.")),
-    ("archived", mark!("The place was archived. Events that are already planned there keep it.")),
+    (
+        "archived",
+        mark!("The place was archived. Events that are already planned there keep this place."),
+    ),
 ];
 
 /// Routes of the pages of places.
@@ -233,7 +236,7 @@ async fn ask_archive(visitor: Admin, PathParams(id): PathParams<LocationId>) -> 
     ConfirmPage::new(frame, "Archive place", format!("{LOCATIONS}/{id}"))
         .lead(Sentence::new("{place}").name("place", &place.name))
         .effect("It can no longer be chosen for events.")
-        .effect("Events that are already planned there keep it.")
+        .effect("Events that are already planned there keep this place.")
         .effect("You cannot undo this, but you can add the place again.")
         .respond()
 }

@@ -95,7 +95,8 @@ pub(super) const GUARDIANS: Field = Field::rows(
     },
 )
 .hint(
-    "Parents get the messages to a child and answer for it. To remove one, clear the first name.",
+    "Parents get the messages that are sent to a child, and answer for the child. \
+     To remove a parent, clear the first name.",
 );
 
 /// The empty value is the default, so that a row in which nothing was chosen is empty.

@@ -80,7 +80,7 @@ const COLUMNS: &[Column<Location>] = &[
             .link(links.web),
         None => Cell::EMPTY,
     }),
-    Column::page("For", |place| match (place.status, place.shared) {
+    Column::page("Available to", |place| match (place.status, place.shared) {
         (Status::Archived, _) => Cell::Badge(("", t!("Archived"))),
         (Status::Active, true) => Cell::Label("All teams"),
         (Status::Active, false) => Cell::Label("Only teams with an event there"),

@@ -179,7 +179,7 @@ fn filters(
     }
     bar = bar.select("type", "Type", "All types", KINDS);
     if query.page_of_team.is_none() && !family.is_empty() {
-        bar = bar.select("child", "For", "Everybody", family.to_vec());
+        bar = bar.select("child", "Family member", "Everybody", family.to_vec());
     }
     let bar =
         ["view", "month", "past"].into_iter().fold(bar, |bar, name| bar.input(name, "", "hidden"));

@@ -92,6 +92,7 @@ mod oauth_model;
 mod oauth_refresh;
 mod oauth_token;
 mod openapi;
+mod page_roles;
 mod page_routes;
 mod pages;
 mod pages_matrix;

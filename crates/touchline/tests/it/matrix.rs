@@ -180,9 +180,27 @@ async fn create_game(w: &World, team: &str, location: &str) -> TestResponse {
     w.owner.post("/events", game).await.created()
 }
 
+/// A message from the coach to a child, or from the parent to the child and the coach.
+async fn write_to_child(
+    w: &World,
+    club: &TestClub,
+    team: &str,
+    child: &str,
+    own_client: Option<&Client>,
+) -> TestResponse {
+    let members =
+        if own_client.is_some() { vec![club.kim.member.as_str(), child] } else { vec![child] };
+    let mut message = json!({ "team_id": team, "kind": "message", "body": "Hello",
+        "audience": { "to": "members", "member_ids": members } });
+    if own_client.is_none() && team == club.hawks {
+        message["on_behalf_of"] = json!(club.kim.person);
+    }
+    own_client.unwrap_or(&w.owner).post("/messages", message).await.created()
+}
+
 /// One object of every kind that belongs to a child of the team: a child of other people, or the
 /// parent's own.
-async fn objects_of_child(
+pub(crate) async fn objects_of_child(
     w: &World,
     club: &TestClub,
     team: &str,
@@ -212,17 +230,7 @@ async fn objects_of_child(
         .ok();
     let author = own_client.unwrap_or(&w.owner);
     let feed = author.post("/calendar_feeds", json!({ "team_id": team })).await.created();
-    let members = if own_client.is_some() {
-        vec![&club.kim.member, &child.member]
-    } else {
-        vec![&child.member]
-    };
-    let mut message = json!({ "team_id": team, "kind": "message", "body": "Hello",
-        "audience": { "to": "members", "member_ids": members } });
-    if own_client.is_none() && team == club.hawks {
-        message["on_behalf_of"] = json!(club.kim.person);
-    }
-    let message = author.post("/messages", message).await.created();
+    let message = write_to_child(w, club, team, &child.member, own_client).await;
     let [due, payment] = paid_due(w, team, &child.member).await;
     let [webhook, delivery] = tested_webhook(w).await;
     let [product, discount, order] = create_store_objects(w, team, &child.member).await;
@@ -259,7 +267,7 @@ fn expected_outcomes(operation: &Value) -> Vec<char> {
 }
 
 /// The sequence number of the last change at Harbour and the length of its audit log.
-async fn sequence(w: &World) -> (i64, i64) {
+pub(crate) async fn sequence(w: &World) -> (i64, i64) {
     let text = "select sequence, entries from journal where account_id = :account";
     let scope = Scope::account(w.harbour, "test");
     w.db().read(scope, move |db| db.one(text, bind! {})).await.unwrap()

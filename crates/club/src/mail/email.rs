@@ -279,6 +279,16 @@ pub fn cancel(tx: &Tx<'_>, about: &str) -> Result<u64> {
     )?)
 }
 
+/// Cancels the pending emails of one kind about an object.
+pub fn cancel_kind(tx: &Tx<'_>, about: &str, kind: EmailKind) -> Result<()> {
+    tx.execute(
+        "update mail set status = 'cancelled', updated_at = :now, version = version + 1
+         where account_id = :account and about = :about and kind = :kind and status = 'pending'",
+        bind! { about, kind },
+    )?;
+    Ok(())
+}
+
 /// One email.
 pub fn find(db: &Reader<'_>, id: EmailId) -> Result<Email> {
     Ok(db.one(sql!(Email::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
@@ -394,7 +404,8 @@ pub fn lease(tx: &Tx<'_>, id: EmailId) -> Result<Option<Email>> {
 /// Whether the recipient still wants an email, which may have waited for some time.
 fn is_wanted(tx: &Tx<'_>, email: &Email) -> Result<bool> {
     match (email.kind, email.person_id) {
-        (EmailKind::Security, _) | (_, None) => Ok(true),
+        (kind, _) if kind.is_mandatory() => Ok(true),
+        (_, None) => Ok(true),
         (EmailKind::Summary, _) => summary::has_content(tx, email.id),
         (kind, Some(person)) => wants(tx, person, kind),
     }

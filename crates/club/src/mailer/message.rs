@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use lettre::message::{Mailbox, MultiPart, SinglePart};
+use lettre::message::{Mailbox, MessageBuilder, MultiPart, SinglePart};
 use lettre::{Address, Message};
 
 use crate::mail::email::Email;
@@ -26,11 +26,9 @@ pub(super) fn compose(app: &App, from: &Mailbox, email: &Email) -> Result<Messag
         .to(Mailbox::new(name, address))
         .subject(sanitize_header(&email.subject))
         .raw_header(header("Auto-Submitted", "auto-generated"));
-    let recipient = email.person_id.filter(|_| email.kind != EmailKind::Security);
-    let Some(person) = recipient else {
-        // Nobody can unsubscribe from these.
-        let text = SinglePart::plain(email.body_text.clone());
-        return message.singlepart(text).map_err(|error| error.to_string());
+    let Some(person) = email.person_id.filter(|_| !email.kind.is_mandatory()) else {
+        let message = without_links(message, email);
+        return message.map_err(|error| error.to_string());
     };
     let token = app.unsubscribe_key.token(email.account_id, person, &email.to_address);
     let link = app.url(&format!("/unsubscribe/{token}"));
@@ -56,12 +54,36 @@ pub(super) fn compose(app: &App, from: &Mailbox, email: &Email) -> Result<Messag
     message.map_err(|error| error.to_string())
 }
 
+/// The message of an email from which nobody can unsubscribe. Copies of conversations with a child say why.
+fn without_links(message: MessageBuilder, email: &Email) -> Result<Message, lettre::error::Error> {
+    if email.kind != EmailKind::Safeguarding {
+        return message.singlepart(SinglePart::plain(email.body_text.clone()));
+    }
+    let why = email.locale().run(|| {
+        t!("You get this email because a child is in the conversation. To protect children, every adult in it gets a copy.")
+    });
+    let text = format!("{}\n\n-- \n{why}\n", email.body_text);
+    match &email.html_body {
+        Some(html) => {
+            let note = format!("<p><small>{why}</small></p>");
+            message.multipart(MultiPart::alternative_plain_html(text, append(html, &note)))
+        }
+        None => message.singlepart(SinglePart::plain(text)),
+    }
+}
+
+/// Adds HTML at the end of the body.
+fn append(html: &str, more: &str) -> String {
+    let (page, end) = html.split_at(html.rfind("</body>").unwrap_or(html.len()));
+    format!("{page}{more}{end}")
+}
+
 /// Adds the links to unsubscribe and to the settings at the end of the HTML body.
 fn append_links(html: &str, stop: &str, settings: &str) -> String {
-    let (page, end) = html.split_at(html.rfind("</body>").unwrap_or(html.len()));
     let label = t!("Stop these emails");
     let choose = t!("Choose which emails you get");
-    format!(
-        "{page}<p><small><a href=\"{stop}\">{label}</a> · <a href=\"{settings}\">{choose}</a></small></p>{end}"
-    )
+    let links = format!(
+        "<p><small><a href=\"{stop}\">{label}</a> · <a href=\"{settings}\">{choose}</a></small></p>"
+    );
+    append(html, &links)
 }

@@ -83,12 +83,12 @@ pub fn email_recipients(
 ) -> Result<Vec<(Person, EmailKind)>> {
     let settings = RecipientSettings::load(db, people.iter().copied())?;
     let people = person::find_many(db, people.iter().copied().collect())?.into_values();
-    let accepting = people.filter(|person| person.email_opt_in && person.erased_at.is_none());
+    let existing = people.filter(|person| person.erased_at.is_none());
     let with_frequency = |person: Person| {
-        let kind = kind(&person)?;
+        let kind = kind(&person).filter(|kind| person.email_opt_in || kind.is_mandatory())?;
         Some((settings.frequency(person.id, kind), person, kind))
     };
-    let mut wanted: Vec<_> = accepting.filter_map(with_frequency).collect();
+    let mut wanted: Vec<_> = existing.filter_map(with_frequency).collect();
     wanted.retain(|(frequency, ..)| *frequency != Frequency::Never);
     wanted.sort_by_key(|(frequency, ..)| *frequency == Frequency::Daily);
     let mut addresses = BTreeSet::new();

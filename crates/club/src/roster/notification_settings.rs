@@ -38,7 +38,8 @@ string_enum! {
         RsvpReminder = "rsvp_reminder",
         /// A payment reminder.
         DuesReminder = "dues_reminder",
-        /// A message in a conversation with a minor, to the adults who can see it. Always sent at once.
+        /// A message in a conversation with a minor, to the adults who can see it. Always sent at once, also to people who
+        /// stopped all other emails.
         Safeguarding = "safeguarding",
         /// A change of a minor's protection or of an account, or an email to admins. Always sent at once, also to people
         /// who stopped all other emails.
@@ -50,6 +51,13 @@ string_enum! {
     }
 }
 enum_column!(Frequency, EmailKind);
+
+impl EmailKind {
+    /// Whether it is sent whatever the recipient has chosen, because it protects a child or an account.
+    pub fn is_mandatory(self) -> bool {
+        matches!(self, Self::Safeguarding | Self::Security)
+    }
+}
 
 record! {
     /// Which emails a user, or a person who is not a user, gets, and when.
@@ -176,7 +184,7 @@ impl NotificationSettings {
         now: Timestamp,
     ) -> Delivery {
         let zone = self.timezone.as_ref().unwrap_or(club);
-        let is_urgent = is_urgent || matches!(kind, EmailKind::Safeguarding | EmailKind::Security);
+        let is_urgent = is_urgent || kind.is_mandatory();
         match self.frequency(kind) {
             Frequency::Never => Delivery::Never,
             _ if is_urgent => Delivery::AtOnce,

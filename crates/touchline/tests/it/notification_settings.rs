@@ -324,4 +324,29 @@ both! {
         page.redirects_to("/account/notifications");
         assert_eq!(form.send("POST", &format!("{link}/settings"), Some(body)).await.status, 404);
     }
+
+    async fn copies_of_conversations_with_a_child_cannot_be_stopped(w: &World) {
+        let club = w.club().await;
+        for person in [&club.kim.person, &club.pat, &club.lia.person] {
+            let id: PersonId = person.parse().unwrap();
+            let stop = w.db().write(Scope::account(w.harbour, "test"), move |tx| preferences::set_email_opt_in(tx, id, false));
+            stop.await.unwrap();
+        }
+        let talk = |to: &str| json!({ "team_id": club.hawks, "kind": "message", "body": "Hello", "audience": { "to": "members", "member_ids": [to] } });
+        let sent = w.owner.post("/messages", talk(&club.max.member)).await.created();
+        let emails = w.owner.get(&format!("/emails?related_id={}", sent.id())).await.ok();
+        let to: Vec<_> = emails.data().as_array().unwrap().iter().map(|one| (&one["to_address"], &one["kind"])).collect();
+        assert_eq!(to, [(&json!("pat@example.org"), &json!("safeguarding"))]);
+        let adults = w.owner.post("/messages", talk(&club.lia.member)).await.created();
+        assert_eq!(w.owner.get(&format!("/emails?related_id={}", adults.id())).await.ok().data(), &json!([]));
+        let mut parent = w.browser(club.parent.id).await;
+        parent.get("/account/notifications").await.ok().shows("not even by stopping all emails").shows("Messages in a conversation with a child");
+        let Some(server) = MailServer::start(&["accept"]) else { return };
+        let node = node_with_mail(w, &server.url()).await;
+        mailer(&node).send_due().await;
+        let [mail] = &server.emails(1)[..] else { panic!("one email") };
+        assert_eq!((&mail["to"], header(mail, "List-Unsubscribe")), (&json!(["pat@example.org"]), None), "{mail}");
+        assert!(mail.to_string().contains("every adult in it gets a copy"), "{mail}");
+        node.stop().await;
+    }
 }

@@ -3,6 +3,8 @@
 pub mod notice;
 
 use crate::events::edit;
+use crate::mail::email;
+use crate::signals::Reaction;
 use crate::web::module::Module;
 
 /// This module.
@@ -12,5 +14,9 @@ pub const MODULE: Module = Module {
         edit::COUNT_NOTIFIED
             .register(|db, team| notice::recipients(db, team).map(|people| people.len()));
     },
+    reactions: &[Reaction {
+        kinds: &["event.deleted"],
+        run: |tx, event| email::cancel(tx, event).map(drop),
+    }],
     ..Module::EMPTY
 };

@@ -28,6 +28,20 @@ enum Kind {
     NewPlace,
 }
 
+impl Kind {
+    /// What happened to an event. `None` if people need not hear about it.
+    fn of(old: &Event, new: &Event) -> Option<Self> {
+        match (old.status, new.status) {
+            (Status::Cancelled, _) | (Status::Postponed, Status::Postponed) => None,
+            (_, Status::Cancelled) => Some(Self::Cancelled),
+            (_, Status::Postponed) => Some(Self::Postponed),
+            _ if old.span() != new.span() => Some(Self::NewTime),
+            _ if old.location_id != new.location_id => Some(Self::NewPlace),
+            _ => None,
+        }
+    }
+}
+
 /// An event before and after the change.
 struct Notice<'a> {
     kind: Kind,
@@ -39,14 +53,16 @@ struct Notice<'a> {
 /// start later than [`NOTICE_PERIOD`], cause no email.
 pub fn send(tx: &Tx<'_>, changed: &[(Option<&EventView>, &EventView)]) -> Result<()> {
     let now = tx.now();
+    // Earlier emails that were not sent yet, such as reminders, are outdated, however far ahead the event is.
+    for (before, after) in changed {
+        if before.is_some_and(|before| Kind::of(&before.event, &after.event).is_some()) {
+            email::cancel(tx, &after.event.id.to_string())?;
+        }
+    }
     let notices = changed.iter().filter_map(|(before, after)| Notice::new((*before)?, after, now));
     let notices: Vec<_> = notices.collect();
     let Some(first) = notices.first() else { return Ok(()) };
     let team = team::find(tx, first.after.event.team_id)?;
-    // Earlier emails that were not sent yet, such as reminders, are outdated.
-    for notice in &notices {
-        email::cancel(tx, &notice.after.event.id.to_string())?;
-    }
     let people = recipients(tx, team.id)?;
     let ids: BTreeSet<_> = people.iter().map(|person| person.id).collect();
     let minors = safeguarding::minors(tx, &ids)?;
@@ -86,14 +102,7 @@ impl<'a> Notice<'a> {
         let (old, new) = (&before.event, &after.event);
         let is_near =
             |event: &Event| !event.is_over(now) && event.starts_at < now.plus(NOTICE_PERIOD);
-        let kind = match (old.status, new.status) {
-            (Status::Cancelled, _) | (Status::Postponed, Status::Postponed) => return None,
-            (_, Status::Cancelled) => Kind::Cancelled,
-            (_, Status::Postponed) => Kind::Postponed,
-            _ if old.span() != new.span() => Kind::NewTime,
-            _ if old.location_id != new.location_id => Kind::NewPlace,
-            _ => return None,
-        };
+        let kind = Kind::of(old, new)?;
         (is_near(old) || is_near(new)).then_some(Self { kind, before, after })
     }
 

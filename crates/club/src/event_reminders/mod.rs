@@ -6,6 +6,7 @@ pub mod reminder;
 
 use crate::events::reminders;
 use crate::personal_data::PersonMerge;
+use crate::signals::Reaction;
 use crate::web::module::Module;
 
 pub use reminder::{list_due, remind_unanswered, reminder_times, send_due};
@@ -16,6 +17,7 @@ pub const MODULE: Module = Module {
         reminders::REMIND_UNANSWERED.register(remind_unanswered);
         reminders::REMINDER_TIMES.register(reminder_times);
     },
+    reactions: &[Reaction { kinds: &["event.updated"], run: reminder::cancel_outdated }],
     merge_person: Some(PersonMerge {
         references: &["event_reminder.person_id"],
         run: reminder::merge_person,

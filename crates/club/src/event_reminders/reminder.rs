@@ -8,8 +8,10 @@ use super::emails::{self, Mailing};
 use crate::events::event::{self, Event};
 use crate::events::reminders::{ReminderSummary, ReminderTimes};
 use crate::events::rsvp;
+use crate::mail::email;
 use crate::personal_data::MergedRecords;
 use crate::prelude::*;
+use crate::roster::notification_settings::EmailKind;
 use crate::teams::team::{self, Team};
 
 /// The minimum time between the creation of an event and its automatic reminder, so that a coach can still correct it.
@@ -122,6 +124,16 @@ pub fn send_due(tx: &Tx<'_>, id: EventId, event_url: &str) -> Result<()> {
         record(tx, id, mailing, true)?;
     }
     Ok(())
+}
+
+/// Cancels the queued reminders of an event that takes no more answers.
+pub fn cancel_outdated(tx: &Tx<'_>, event: &str) -> Result<()> {
+    let Ok(id) = event.parse() else { return Ok(()) };
+    let event = event::find(tx, &TeamAccess::AllTeams, id)?;
+    if rsvp::check_accepts_answers(&event, tx.now()).is_ok() {
+        return Ok(());
+    }
+    email::cancel_kind(tx, &id.to_string(), EmailKind::RsvpReminder)
 }
 
 /// Emails everybody who has not answered an event, except people who were reminded within the last hour.

@@ -204,4 +204,27 @@ both! {
         let nobody = ReminderSummary { unreachable: 1, ..ReminderSummary::default() };
         assert_eq!(remind(w, &event).await.unwrap(), nobody);
     }
+
+    async fn queued_reminders_of_an_event_that_is_off_are_not_sent(w: &World) {
+        let club = w.club().await;
+        // Far ahead, so that nobody is told of the change by email.
+        let body = practice(&club.hawks, "2026-12-15T18:00:00Z", "2026-12-15T19:00:00Z");
+        let off: [(&str, Value); 3] = [("/cancel", json!({})), ("/postpone", json!({})), ("", json!({ "rsvp_enabled": false }))];
+        for (below, change) in off {
+            let event = w.owner.post("/events", body.clone()).await.created();
+            assert!(remind(w, &event).await.unwrap().emails > 0);
+            match below {
+                "" => w.owner.patch(&event_path(&event, below), change).await.ok(),
+                _ => w.owner.post(&event_path(&event, below), change).await.ok(),
+            };
+            let all = emails(w, &event).await;
+            assert!(all.iter().all(|one| one["status"] == "cancelled"), "{below}: {all:?}");
+        }
+        let event = w.owner.post("/events", body.clone()).await.created();
+        assert!(remind(w, &event).await.unwrap().emails > 0);
+        w.owner.patch(&event_path(&event, ""), json!({ "title": "Training" })).await.ok();
+        assert!(emails(w, &event).await.iter().all(|one| one["status"] == "pending"));
+        w.owner.delete(&event_path(&event, "")).await.ok();
+        assert!(emails(w, &event).await.iter().all(|one| one["status"] == "cancelled"));
+    }
 }

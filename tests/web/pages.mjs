@@ -7,6 +7,10 @@ import { digits, makeWebhook, PASSWORD, path } from './world.mjs'
 const at = (path) => async (page, w) => page.goto(typeof path === 'function' ? path(w) : path)
 const press = (page, name) => page.getByRole('button', { name, exact: true }).click()
 
+/** A PNG image of one pixel. */
+const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
+
 /** Opens a page about the player. */
 const openPerson = (below) => at((w) => `/people/${w.member.person_id}${below}`)
 
@@ -134,6 +138,32 @@ export const PAGES = [
     await page.locator('.dock button').click()
     await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
   }],
+  ['message-attached', '/messages/new', 'owner', async (page, w) => {
+    await page.goto(`/messages/new?team=${w.team.id}`)
+    await page.locator('#files summary').click()
+    await page.locator('#files input[type=file]').setInputFiles([
+      { name: `${w.names.person}.pdf`, mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.4\n') },
+      { name: 'pitch.png', mimeType: 'image/png', buffer: PIXEL },
+    ])
+    // Choosing other people does not send the files.
+    await page.getByLabel('Parents and guardians').check()
+    await page.getByText('get this').first().waitFor()
+    await page.locator('form.form').evaluate((form) => (form.noValidate = true))
+    await page.locator('.dock button').click()
+    await page.getByText('Attached files').waitFor()
+  }, 422],
+  ['message-attached-preview', '/messages/new', 'owner', async (page, w) => {
+    await page.goto(`/messages/new?team=${w.team.id}`)
+    await page.locator('#subject').fill(w.names.note)
+    await page.locator('#body').fill(w.names.note)
+    await page.locator('#files summary').click()
+    await page.locator('#files input[type=file]').setInputFiles([
+      { name: `${w.names.person}.pdf`, mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.4\n') },
+      { name: 'pitch.png', mimeType: 'image/png', buffer: PIXEL },
+    ])
+    await page.locator('.dock button').click()
+    await page.locator('.attached img').waitFor()
+  }],
   ['templates', '/messages/templates', 'owner', at('/messages/templates')],
   ['template-new', '/messages/templates/new', 'owner', at('/messages/templates/new')],
   ['template', '/messages/templates/{template}', 'owner', at((w) => `/messages/templates/${w.template.id}`)],
@@ -224,6 +254,7 @@ export const PAGES = [
   ['person-note', '/teams/{team}/roster/{member}/note', 'owner', at((w) => `/teams/${w.team.id}/roster/${w.member.id}/note`)],
   ['person-edit', '/teams/{team}/roster/{member}/edit', 'owner', at((w) => `/teams/${w.team.id}/roster/${w.member.id}/edit`)],
   ['person-move', '/teams/{team}/roster/{member}/move', 'owner', at((w) => `/teams/${w.team.id}/roster/${w.member.id}/move`)],
+  ['teams-move', '/teams/move', 'owner', at('/teams/move')],
   ['person-remove', '/teams/{team}/roster/{member}/remove', 'owner', at((w) => `/teams/${w.team.id}/roster/${w.member.id}/remove`)],
   ['emergency', '/teams/{team}/emergency', 'owner', at((w) => `/teams/${w.team.id}/emergency`)],
   ['people', '/people', 'owner', at('/people')],

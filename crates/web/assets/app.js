@@ -98,6 +98,21 @@ document.addEventListener('submit', (event) => {
   setTimeout(() => { delete form.dataset.sent }, 5000)
 })
 
+// Files that are too large are reported before they are sent, so that nothing that was typed is lost. The limits are
+// those of the server, less some space for the other fields.
+const MAX_FILE = 10 * 1024 * 1024
+const MAX_FILES = 23 * 1024 * 1024
+
+document.addEventListener('change', (event) => {
+  const input = event.target
+  const text = input.type === 'file' && input.closest('[data-too-large]')?.dataset.tooLarge
+  if (!text) return
+  const sizes = [...input.files].map((file) => file.size)
+  const isTooLarge = sizes.some((size) => size > MAX_FILE) || sizes.reduce((sum, size) => sum + size, 0) > MAX_FILES
+  input.setCustomValidity(isTooLarge ? text : '')
+  input.reportValidity()
+})
+
 // Nothing is sent without a network: the page stays as it is, with what was entered. Signing out also works offline,
 // because it deletes what is kept in this browser.
 document.addEventListener('submit', (event) => {

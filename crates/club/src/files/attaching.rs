@@ -3,8 +3,9 @@
 use super::file::{self, File, Purpose};
 use crate::prelude::*;
 
-/// Attaches files, which the caller must have uploaded for this purpose, to the object with the id `owner`. `pointer` is
-/// the JSON pointer of the list of ids, or of the only id. The files are returned in the order of the ids.
+/// Attaches files, which the caller must have uploaded for this purpose, to the object with the id `owner`. Those that it
+/// has already stay. `pointer` is the JSON pointer of the list of ids, or of the only id. The files are returned in the
+/// order of the ids.
 pub fn attach(
     tx: &Tx<'_>,
     (purpose, owner): (Purpose, &str),
@@ -15,7 +16,7 @@ pub fn attach(
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let own = file::list_unattached(tx, ids)?;
+    let own = file::list_attachable(tx, ids, owner)?;
     let mut files: Vec<File> = Vec::new();
     for (index, id) in ids.iter().enumerate() {
         match own.iter().find(|file| file.id == *id) {
@@ -34,7 +35,8 @@ pub fn attach(
             Some(file) => files.push(file.clone()),
         }
     }
-    let attached: Vec<_> = files.iter().map(|file| file.id).collect();
+    let new = files.iter().filter(|file| file.attached_to.is_none());
+    let attached: Vec<_> = new.map(|file| file.id).collect();
     if !attached.is_empty() {
         tx.execute(
             "update file set attached_to = :owner, updated_at = :now, version = version + 1
@@ -61,6 +63,20 @@ pub fn replace(
     }
     let new: Vec<_> = after.into_iter().collect();
     attach(tx, (purpose, owner), &new, |_| pointer.to_owned(), violations).map(drop)
+}
+
+/// Removes some files of an object.
+pub fn remove(tx: &Tx<'_>, owner: &str, ids: Vec<FileId>) -> Result<()> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    tx.execute(
+        "update file set removed_at = :now, updated_at = :now, version = version + 1
+         where account_id = :account and id in (:ids) and attached_to = :owner
+           and removed_at is null",
+        bind! { owner, ids },
+    )?;
+    Ok(())
 }
 
 /// Removes the files of an object. Nobody sees them anymore, and a job deletes their bytes.

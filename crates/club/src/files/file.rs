@@ -189,18 +189,19 @@ pub fn find(db: &Reader<'_>, access: &TeamAccess, id: FileId) -> Result<File> {
     Ok(file)
 }
 
-/// The caller's own files among these that are not attached yet, in the order of the ids.
-pub fn list_unattached(db: &Reader<'_>, ids: &[FileId]) -> Result<Vec<File>> {
+/// The files among these that the caller can attach to an object: their own ones that are not attached yet, and those of
+/// the object itself, in the order of the ids. `owner` is the id of the object, or empty.
+pub fn list_attachable(db: &Reader<'_>, ids: &[FileId], owner: &str) -> Result<Vec<File>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
     let (list, uploader) = (ids.to_vec(), db.actor());
     let text = sql!(
         File::SELECT,
-        " where account_id = :account and id in (:list) and uploaded_by = :uploader
-            and attached_to is null and removed_at is null"
+        " where account_id = :account and id in (:list) and removed_at is null
+            and (attached_to = :owner or attached_to is null and uploaded_by = :uploader)"
     );
-    let mut files: Vec<File> = db.all(text, bind! { list, uploader })?;
+    let mut files: Vec<File> = db.all(text, bind! { list, owner, uploader })?;
     files.sort_by_key(|file| ids.iter().position(|id| *id == file.id));
     Ok(files)
 }

@@ -4,10 +4,11 @@ use serde::Deserialize;
 
 use crate::files::attaching;
 use crate::files::file::{File, Purpose};
+use crate::files::pages;
 use crate::prelude::*;
 use crate::uploads::ContentType;
 
-/// The files that are attached to a message. They never change.
+/// The files that are attached to a message. They do not change after it was published.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Attachments(pub Vec<Attachment>);
 
@@ -39,6 +40,11 @@ impl Attachment {
         self.content_type != ContentType::Pdf
     }
 
+    /// Its URL for a page.
+    pub fn url(&self) -> String {
+        pages::url(self.id)
+    }
+
     /// Its name for a page.
     pub fn label(&self) -> &str {
         self.name.as_deref().unwrap_or_default()
@@ -64,13 +70,17 @@ impl From<File> for Attachment {
 }
 
 impl Attachments {
+    fn ids(&self) -> Vec<FileId> {
+        self.0.iter().map(|one| one.id).collect()
+    }
+
     /// The same files without their names, which may be personal.
     pub(super) fn without_names(&self) -> Self {
         Self(self.0.iter().map(|one| Attachment { name: None, ..one.clone() }).collect())
     }
 }
 
-/// Attaches files of the caller to a new message.
+/// Attaches files of the caller to a message. Files that it has already can be among them.
 pub(super) fn attach(
     tx: &Tx<'_>,
     message: MessageId,
@@ -81,4 +91,18 @@ pub(super) fn attach(
     let pointer = |index| format!("/attachment_ids/{index}");
     let files = attaching::attach(tx, (Purpose::Attachment, &owner), ids, pointer, violations)?;
     Ok(Attachments(files.into_iter().map(Attachment::from).collect()))
+}
+
+/// Makes these the attachments of a scheduled message. Those that it had and that are not among them are removed.
+pub(super) fn replace(
+    tx: &Tx<'_>,
+    message: MessageId,
+    before: &Attachments,
+    ids: &[FileId],
+    violations: &mut Violations,
+) -> Result<Attachments> {
+    let mut removed = before.ids();
+    removed.retain(|id| !ids.contains(id));
+    attaching::remove(tx, &message.to_string(), removed)?;
+    attach(tx, message, ids, violations)
 }

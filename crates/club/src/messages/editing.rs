@@ -4,12 +4,13 @@ use macros::input;
 
 use super::audience::{self, Audience};
 use super::message::{Kind, Message, MessageRecord, Status, find_managed, with_author};
-use super::{api, conversation, emails, posting};
+use super::{api, attachments, conversation, emails, posting};
+use crate::files::api::upload::MAX_ATTACHMENTS;
 use crate::prelude::*;
 use crate::teams::team;
 
-/// Changes to a message. Omitted fields stay unchanged. `subject`, `body`, `audience` and `publish_at` can
-/// only be changed while the message is scheduled.
+/// Changes to a message. Omitted fields stay unchanged. `subject`, `body`, `audience`, `attachment_ids` and `publish_at`
+/// can only be changed while the message is scheduled.
 #[input(as = UpdateMessageRequest)]
 pub struct MessageChange {
     /// Whether the message is pinned.
@@ -23,6 +24,11 @@ pub struct MessageChange {
     /// People that the message is addressed to; `null` means everybody on the team.
     #[input(with(api::audience))]
     pub audience: Change<Audience>,
+    /// IDs of at most 10 files: those of the message that stay, and others that you uploaded with the purpose
+    /// `attachment`. The message's other files are removed.
+    #[input(ids(MAX_ATTACHMENTS))]
+    #[schema(max_items = 10)]
+    pub attachment_ids: Change<Vec<FileId>>,
     /// Time at which the message is published, at most a year ahead; `null` publishes it at once.
     pub publish_at: Change<Timestamp>,
     /// Replaces all metadata; `null` clears it.
@@ -35,6 +41,7 @@ impl MessageChange {
         self.subject != Change::Keep
             || self.body.is_some()
             || self.audience != Change::Keep
+            || self.attachment_ids != Change::Keep
             || self.publish_at != Change::Keep
     }
 }
@@ -60,7 +67,15 @@ pub fn change(
     team::find_active(tx, before.team_id)?;
     let at_once = change.publish_at == Change::Clear;
     let changes_content = change.changes_content();
-    let after = apply_change(&before, change);
+    let mut violations = Violations::default();
+    let attachments = match change.attachment_ids.clone() {
+        Change::Keep => before.attachments.clone(),
+        ids => {
+            let ids = ids.apply_or(Vec::new(), Vec::new());
+            attachments::replace(tx, id, &before.attachments, &ids, &mut violations)?
+        }
+    };
+    let after = MessageRecord { attachments, ..apply_change(&before, change) };
     if changes_content {
         let mut faults = Vec::new();
         if after.kind == Kind::Announcement && after.subject.is_none() {
@@ -72,7 +87,6 @@ pub fn change(
             faults.extend(audience::validate(tx, after.team_id, &after.audience)?);
         }
         faults.extend(posting::validate_publish_at(tx, after.publish_at.filter(|_| !at_once)));
-        let mut violations = Violations::default();
         violations.invalid_fields(faults);
         posting::check(tx, &after, violations)?;
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use super::message::{Kind, MessageRecord};
 use super::{markdown, people, receipt};
+use crate::i18n::{Locale, format};
 use crate::mail::email::{self, NewEmail};
 use crate::prelude::*;
 use crate::roster::notification_settings::EmailKind;
@@ -21,7 +22,6 @@ pub fn send(
     message: &MessageRecord,
     recipients: &BTreeSet<PersonId>,
 ) -> Result<()> {
-    let html_body = html_document(&message.body);
     let people = readers(tx, message.kind, recipients)?;
     let locales = RecipientLocales::load(tx, people.iter().map(|(person, _)| person))?;
     let mut emails = Vec::new();
@@ -31,7 +31,8 @@ pub fn send(
         let default = || new.locale.run(|| t!("New message"));
         let subject = message.subject.as_deref().unwrap_or_else(default);
         let subject = format!("[{}] {subject}", team.name);
-        let (body_text, html_body) = (message.body.clone(), Some(html_body.clone()));
+        let body_text = new.locale.run(|| with_file_names(message));
+        let html_body = Some(html_document(&body_text));
         let team_id = Some(team.id);
         emails.push(NewEmail { team_id, subject, body_text, html_body, ..new });
     }
@@ -66,6 +67,22 @@ pub fn cancel(tx: &Tx<'_>, message: &MessageRecord) -> Result<()> {
         return Ok(());
     }
     email::cancel(tx, &message.id.to_string()).map(drop)
+}
+
+/// The body with the names of the attachments. Only people who sign in can open them.
+fn with_file_names(message: &MessageRecord) -> String {
+    let files: Vec<_> = message.attachments.0.iter().map(|file| file.label().to_owned()).collect();
+    if files.is_empty() {
+        return message.body.clone();
+    }
+    let names = format::list(Locale::current_or_english(), &files);
+    let note = tn!(
+        "A file is attached: {names}. Sign in to open it.",
+        "{count} files are attached: {names}. Sign in to open them.",
+        files.len(),
+        names
+    );
+    format!("{}\n\n{note}", message.body)
 }
 
 /// The body as an HTML document.

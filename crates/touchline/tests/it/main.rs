@@ -67,6 +67,7 @@ mod mail_sending;
 mod mail_unsubscribe;
 mod matrix;
 mod unknown_fields;
+mod message_attachments;
 mod message_pages;
 mod message_templates;
 mod messages;

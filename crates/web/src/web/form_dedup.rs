@@ -7,6 +7,7 @@ use kit::secret::{hex, sha256};
 
 use super::form::{CSRF, Form};
 use super::idempotency::{self, IdempotencyKey, StoredResponse};
+use super::multipart::SentFile;
 use crate::accounts::permissions::Permission;
 use crate::prelude::*;
 use crate::web::app::App;
@@ -31,6 +32,19 @@ pub fn new_nonce(app: &App) -> String {
 pub struct Nonce {
     pub value: String,
     content_hash: [u8; 32],
+}
+
+impl Nonce {
+    /// Adds the files of the form to its content.
+    #[must_use]
+    pub fn with_files(self, files: &[SentFile]) -> Self {
+        if files.is_empty() {
+            return self;
+        }
+        let files = files.iter().flat_map(|file| sha256(&file.bytes));
+        let all: Vec<u8> = self.content_hash.into_iter().chain(files).collect();
+        Self { content_hash: sha256(&all), ..self }
+    }
 }
 
 /// Reads the nonce of a submitted form.

@@ -4,6 +4,7 @@ use kit::secret::{hex, sha256};
 
 use crate::files::file::{self, File, Purpose, StoredFile};
 use crate::prelude::*;
+use crate::web::form::FilledForm;
 use crate::web::prelude::*;
 
 /// Maximum number of attachments of a message.
@@ -49,22 +50,74 @@ pub async fn receive<N: Permission>(
     visitor.write(create).await
 }
 
-/// The attachments of a form: those that were received with an earlier attempt and are still checked in the field
-/// `attachment_ids`, and those that are received now.
+/// Receives the files of a form with attachments. Afterwards its field `attachment_ids` has the files that an earlier
+/// attempt received and that are still checked, and the new ones. What is wrong with a file is reported at the field
+/// `file`; the other files are kept. `owner` is the id of the message that is edited, or empty.
 pub async fn receive_attachments<N: Permission>(
     visitor: &Visitor<N>,
-    form: &Form,
-    files: Vec<SentFile>,
-) -> Result<Vec<File>> {
+    mut form: FilledForm,
+    sent: Vec<SentFile>,
+    owner: String,
+) -> Result<(FilledForm, Vec<File>)> {
     let ids: Vec<FileId> =
-        form.get_all("attachment_ids").into_iter().filter_map(|id| id.parse().ok()).collect();
-    if ids.len() + files.len() > MAX_ATTACHMENTS {
-        let detail = "Attach at most 10 files.";
-        return Err(Error::invalid(vec![Fault::new("/file", "too_many", detail)]));
+        form.all("attachment_ids").into_iter().filter_map(|id| id.parse().ok()).collect();
+    let mut files = visitor.read(move |db| file::list_attachable(db, &ids, &owner)).await?;
+    if files.len() + sent.len() > MAX_ATTACHMENTS {
+        form.faults.add("file", t!("Attach at most {max} files.", max = MAX_ATTACHMENTS));
+    } else if !sent.is_empty() {
+        files.extend(store_attachments(visitor, &mut form, sent).await?);
     }
-    let mut kept = visitor.read(move |db| file::list_unattached(db, &ids)).await?;
-    kept.extend(receive(visitor, Purpose::Attachment, files).await?);
-    Ok(kept)
+    let ids = files.iter().map(|file| file.id.to_string());
+    Ok((form.with_all("attachment_ids", ids), files))
+}
+
+/// Stores the files that can be attached, and reports what is wrong with the others.
+async fn store_attachments<N: Permission>(
+    visitor: &Visitor<N>,
+    form: &mut FilledForm,
+    sent: Vec<SentFile>,
+) -> Result<Vec<File>> {
+    let (account, purpose) = (visitor.club()?, Purpose::Attachment);
+    if form.accept(visitor.read(file::check_unattached).await)?.is_none() {
+        return Ok(Vec::new());
+    }
+    let (mut stored, mut errors) = (Vec::new(), Vec::new());
+    for one in sent {
+        let name = one.name.clone();
+        match store(visitor.app(), account, purpose, one).await {
+            Ok(file) => stored.push(file),
+            Err(error) if error.code.status() != StatusCode::INTERNAL_SERVER_ERROR => {
+                let error = error.faults.first().map_or(&error.detail, |fault| &fault.detail);
+                errors.push(t!("{name}: {error}", name, error = error.to_string()));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    if !errors.is_empty() {
+        form.faults.add("file", errors.join(" "));
+    }
+    let create = |tx: &Tx<'_>| stored.into_iter().map(|stored| file::create(tx, stored)).collect();
+    Ok(form.accept(visitor.write(create).await)?.unwrap_or_default())
+}
+
+/// Stores the bytes of an attachment a second time, because each message has files of its own. Pass the result to
+/// [`file::create`].
+pub async fn copy(app: &App, file: &File) -> Result<StoredFile> {
+    let key = file::store_key(file.account_id, file.id, false);
+    let missing = || Error::internal(format!("{key} is missing in the file store"));
+    let content = app.files.get(&key).await?.ok_or_else(missing)?;
+    let bytes = content.into_bytes().await.map_err(|error| Error::internal(error.to_string()))?;
+    let id = app.new_id();
+    app.files.put(&file::store_key(file.account_id, id, false), bytes.into()).await?;
+    let side = |side: Option<i64>| side.and_then(|side| u32::try_from(side).ok());
+    let file = file.clone();
+    Ok(copy_fields! {
+        StoredFile {
+            id,
+            dimensions: side(file.width).zip(side(file.height)),
+            ..file { purpose, name, content_type, size, sha256 }
+        }
+    })
 }
 
 /// A file that is too large is an error of its field.

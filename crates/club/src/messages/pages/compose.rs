@@ -1,10 +1,14 @@
 //! `/messages/new`: writes an announcement to teams, or starts a conversation. First a preview, then it is sent.
 
+use super::attachment_form::{self, AttachmentForm};
 use super::audience_form::{self, AudienceChoices};
 use super::recipients::{self, Summary, TeamChoice, WhoView};
-use super::{INBOX, Submission, Writing, viewer};
+use super::{INBOX, Upload, Writing, viewer};
 use crate::events::event;
+use crate::files::api::upload;
+use crate::files::file::{self, File, StoredFile};
 use crate::message_templates::template::{self, MessageTemplateFilter};
+use crate::messages::attachments::Attachment;
 use crate::messages::inbox::Viewer;
 use crate::messages::markdown;
 use crate::messages::message::{Kind, NewMessage};
@@ -35,6 +39,8 @@ pub(super) const FIELDS: &[Field] = &[
     Field::block("body", "Message", 10_000)
         .hint("You can use **bold**, lists with “-”, and links.")
         .required("Write a message."),
+    attachment_form::ATTACHED,
+    attachment_form::NEW_FILES,
     Field::radio("when", "When", &[Choice::new("now", "Now"), Choice::new("later", "Later")])
         .default("now")
         .page_only(),
@@ -50,6 +56,7 @@ pub(super) const FIELDS: &[Field] = &[
 struct ComposePage {
     frame: Frame,
     form: FilledForm,
+    files: AttachmentForm,
     who: WhoView,
     has_templates: bool,
     /// The title of the event that the message is about.
@@ -86,6 +93,7 @@ struct PreviewPage {
     form: FilledForm,
     subject: Option<String>,
     html: String,
+    attachments: Vec<Attachment>,
     teams: Vec<TeamChoice>,
     summary: Summary,
     /// The recipients by name; empty if the visitor may not see them all.
@@ -110,7 +118,7 @@ pub(super) async fn new(visitor: Writing) -> PageResult {
     }
     let (nav, reader) = (visitor.nav.clone(), viewer.clone());
     let form = visitor.read(move |db: &Reader<'_>| prefilled(db, &reader, &nav, &query)).await?;
-    show(&visitor, viewer, form.nonce(new_nonce(visitor.app()))).await
+    show(&visitor, viewer, form.nonce(new_nonce(visitor.app())), Vec::new()).await
 }
 
 /// The form for the parameters of a link: `team`, `kind`, `to`, `member` and `event`.
@@ -170,8 +178,8 @@ pub(super) fn clean(db: &Reader<'_>, access: &TeamAccess, form: &Form) -> Result
     Ok((form, zone))
 }
 
-/// Shows the form.
-async fn show(visitor: &Writing, viewer: Viewer, form: FilledForm) -> PageResult {
+/// Shows the form with the files that it has received.
+async fn show(visitor: &Writing, viewer: Viewer, form: FilledForm, files: Vec<File>) -> PageResult {
     let (nav, filled) = (visitor.nav.clone(), form);
     let load = move |db: &Reader<'_>| {
         let zone = match filled.all("teams").first().and_then(|team| team.parse().ok()) {
@@ -194,7 +202,8 @@ async fn show(visitor: &Writing, viewer: Viewer, form: FilledForm) -> PageResult
     let has_templates = !templates.is_empty();
     let form = form.options("template", templates).only_if(who.can_announce, "pinned");
     let frame = visitor.frame(t!("New message"), Section::Messages);
-    render(form.status(), &ComposePage { frame, form, who, has_templates, event })
+    let files = AttachmentForm::new(&form, files);
+    render(form.status(), &ComposePage { frame, form, files, who, has_templates, event })
 }
 
 fn templates(db: &Reader<'_>) -> Result<Vec<(MessageTemplateId, String)>> {
@@ -203,31 +212,33 @@ fn templates(db: &Reader<'_>) -> Result<Vec<(MessageTemplateId, String)>> {
     Ok(templates.into_iter().map(|one| (one.id, one.name)).collect())
 }
 
-pub(super) async fn submit(Submission { visitor, form: raw }: Submission) -> PageResult {
+pub(super) async fn submit(Upload { visitor, form: raw, files: sent }: Upload) -> PageResult {
     let viewer = viewer(&visitor).await?;
     let nonce = parse_nonce(&raw)?;
     let access = viewer.access.clone();
     let step = raw.text("step").to_owned();
     let cleaned = move |db: &Reader<'_>| clean(db, &access, &raw);
     let (raw, zone) = visitor.read(cleaned).await?;
-    let mut form = FilledForm::submitted(FIELDS, &raw).zone(&zone);
+    let form = FilledForm::submitted(FIELDS, &raw).zone(&zone);
+    let (mut form, files) =
+        upload::receive_attachments(&visitor, form, sent, String::new()).await?;
     match step.as_str() {
-        "update" | "change" => return show(&visitor, viewer, form).await,
+        "update" | "change" => return show(&visitor, viewer, form, files).await,
         "template" => {
             let form = with_template(&visitor, &viewer, form).await?;
-            return show(&visitor, viewer, form).await;
+            return show(&visitor, viewer, form, files).await;
         }
         _ => {}
     }
     let Some(messages) = messages(&viewer, &visitor.nav, &mut form) else {
-        return show(&visitor, viewer, form).await;
+        return show(&visitor, viewer, form, files).await;
     };
     if step == "send" {
-        let sent = send(&visitor, &viewer, messages.clone(), nonce).await;
+        let sent = send(&visitor, &viewer, messages.clone(), &files, nonce).await;
         if let Some(to) = form.accept(sent)? {
             return Ok(see_other(&to));
         }
-        return show(&visitor, viewer, form).await;
+        return show(&visitor, viewer, form, files).await;
     }
     let (reader, new) = (viewer.clone(), messages.clone());
     let count = move |db: &Reader<'_>| {
@@ -237,9 +248,10 @@ pub(super) async fn submit(Submission { visitor, form: raw }: Submission) -> Pag
     };
     match form.accept(visitor.read(count).await)? {
         Some((preview, summary)) => {
-            show_preview(&visitor, &viewer, form, (&messages, &preview, summary), zone)
+            let shown = (&messages[..], files, &preview, summary);
+            show_preview(&visitor, &viewer, form, shown, zone)
         }
-        None => show(&visitor, viewer, form).await,
+        None => show(&visitor, viewer, form, files).await,
     }
 }
 
@@ -300,15 +312,23 @@ async fn send(
     visitor: &Writing,
     viewer: &Viewer,
     messages: Vec<NewMessage>,
+    files: &[File],
     nonce: form_dedup::Nonce,
 ) -> Result<String> {
     let access = viewer.access.clone();
     let sender = SenderIdentity::OneOf(viewer.roster.own_person_ids.clone());
     let is_scheduled = messages.iter().any(|new| new.publish_at.is_some());
     let (count, done) = (messages.len(), if is_scheduled { "scheduled" } else { "sent" });
+    let copies = copies(visitor, files, count - 1).await?;
     let post = move |tx: &Tx<'_>| {
         let mut first = None;
-        for new in messages {
+        // The first message gets the files themselves.
+        let copies = std::iter::once(None).chain(copies.into_iter().map(Some));
+        for (mut new, copies) in messages.into_iter().zip(copies) {
+            if let Some(copies) = copies {
+                let create = |copy| file::create(tx, copy).map(|file| file.id);
+                new.attachment_ids = copies.into_iter().map(create).collect::<Result<_>>()?;
+            }
             let posted = posting::create(tx, &access, &sender, new)?;
             first = first.or(Some(posted.id));
         }
@@ -324,11 +344,28 @@ async fn send(
     })
 }
 
+/// Copies of the files for each further message.
+async fn copies(
+    visitor: &Writing,
+    files: &[File],
+    messages: usize,
+) -> Result<Vec<Vec<StoredFile>>> {
+    let mut all = Vec::new();
+    for _ in 0..messages {
+        let mut copies = Vec::new();
+        for file in files {
+            copies.push(upload::copy(visitor.app(), file).await?);
+        }
+        all.push(copies);
+    }
+    Ok(all)
+}
+
 fn show_preview(
     visitor: &Writing,
     viewer: &Viewer,
     form: FilledForm,
-    (messages, preview, summary): (&[NewMessage], &Preview, Summary),
+    (messages, files, preview, summary): (&[NewMessage], Vec<File>, &Preview, Summary),
     zone: Zone,
 ) -> PageResult {
     let Some(new) = messages.first() else {
@@ -356,6 +393,7 @@ fn show_preview(
         frame: visitor.frame(t!("Preview"), Section::Messages),
         subject: new.subject.clone(),
         html: markdown::html(&new.body),
+        attachments: files.into_iter().map(Attachment::from).collect(),
         teams: teams.collect(),
         summary,
         rows,

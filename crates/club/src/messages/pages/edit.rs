@@ -1,7 +1,10 @@
 //! Changes to a message: pinning and retracting it, and editing a scheduled one.
 
+use super::attachment_form::{self, AttachmentForm};
 use super::audience_form::{self, AudienceChoices};
-use super::{INBOX, Reading, Submission, path, viewer};
+use super::{INBOX, Reading, Submission, Upload, path, viewer};
+use crate::files::api::upload;
+use crate::files::file::{self, File};
 use crate::messages::editing::{self, MessageChange};
 use crate::messages::message::{self, MessageRecord, Status};
 use crate::prelude::*;
@@ -18,6 +21,8 @@ const FIELDS: &[Field] = &[
     audience_form::UNANSWERED,
     Field::line("subject", "Subject", 200),
     Field::block("body", "Message", 10_000).required("Write a message."),
+    attachment_form::ATTACHED,
+    attachment_form::NEW_FILES,
     Field::local_time("publish_at", "Send at")
         .hint("Time zone: {zone}.")
         .required("Choose when the message is sent."),
@@ -30,6 +35,7 @@ struct EditPage {
     frame: Frame,
     id: MessageId,
     form: FilledForm,
+    files: AttachmentForm,
 }
 
 /// A message that the visitor may change, with the form for it.
@@ -72,24 +78,36 @@ pub(super) async fn form(visitor: Reading, PathParams(id): PathParams<MessageId>
         json!({ "subject": subject, "body": body, "publish_at": publish_at, "pinned": pinned });
     let form = FilledForm::empty(FIELDS).zone(&editable.zone).filled_from(&values);
     let form = audience_form::fill(form, &audience).version(version);
-    show(&visitor, &editable, form)
+    let ids: Vec<_> = editable.message.attachments.0.iter().map(|one| one.id).collect();
+    let form = form.with_all("attachment_ids", ids.iter().map(ToString::to_string));
+    let read = move |db: &Reader<'_>| file::list_attachable(db, &ids, &id.to_string());
+    let files = visitor.read(read).await?;
+    show(&visitor, &editable, form, files)
 }
 
-fn show(visitor: &Visitor<impl Permission>, editable: &Editable, form: FilledForm) -> PageResult {
+fn show(
+    visitor: &Visitor<impl Permission>,
+    editable: &Editable,
+    form: FilledForm,
+    files: Vec<File>,
+) -> PageResult {
     let form = editable.choices.add_to(form).only_if(editable.is_staff, "pinned");
     // The audience of a reply is that of its conversation.
     let form = form.only_if(editable.message.parent_id.is_none(), "audience");
     let frame = visitor.frame(t!("Edit message"), Section::Messages);
-    render(form.status(), &EditPage { frame, id: editable.message.id, form })
+    let files = AttachmentForm::new(&form, files);
+    render(form.status(), &EditPage { frame, id: editable.message.id, form, files })
 }
 
 pub(super) async fn save(
     PathParams(id): PathParams<MessageId>,
-    Submission { visitor, form }: Submission,
+    Upload { visitor, form, files: sent }: Upload,
 ) -> PageResult {
     let editable = load(&visitor, id).await?;
-    let mut form = FilledForm::submitted(FIELDS, &form).zone(&editable.zone);
-    form = form.only_if(editable.is_staff, "pinned");
+    let form = FilledForm::submitted(FIELDS, &form).zone(&editable.zone);
+    let form = form.only_if(editable.is_staff, "pinned");
+    let (mut form, files) =
+        upload::receive_attachments(&visitor, form, sent, id.to_string()).await?;
     let mut body = form.body();
     if editable.message.parent_id.is_none() {
         body["audience"] = audience_form::audience(&form);
@@ -108,7 +126,7 @@ pub(super) async fn save(
             }
         }
     }
-    show(&visitor, &editable, form)
+    show(&visitor, &editable, form, files)
 }
 
 /// Changes a message and returns to it.

@@ -1,5 +1,6 @@
 //! The pages of messages: the inbox, conversations, and the form for a new message.
 
+mod attachment_form;
 mod audience_form;
 mod compose;
 mod edit;
@@ -25,6 +26,8 @@ type Reading = Visitor<MessagesRead>;
 type Writing = Visitor<MessagesWrite>;
 /// A form of a visitor who may send messages.
 type Submission = VisitorForm<MessagesWrite>;
+/// The same with files.
+type Upload = VisitorUpload<MessagesWrite>;
 
 /// Texts that confirm what was done.
 const DONE: [(&str, &str); 8] = [

@@ -2,9 +2,13 @@
 
 use http::HeaderMap;
 
+use super::attachment_form::{self, AttachmentForm};
 use super::inbox::author_name;
-use super::{DONE, Reading, Submission, path, viewer};
+use super::{DONE, Reading, Upload, path, viewer};
 use crate::events::event;
+use crate::files::api::upload;
+use crate::files::file::File;
+use crate::messages::attachments::Attachment;
 use crate::messages::inbox::{self, Viewer};
 use crate::messages::listing::{self, MessageFilter, StatusFilter};
 use crate::messages::message::{self, Kind, Message, MessageRecord, NewMessage, Status};
@@ -21,8 +25,11 @@ use crate::web::team_look::TeamLook;
 /// Maximum number of names of people who have not read an announcement.
 const MAX_NAMES: i64 = 30;
 
-const FIELDS: &[Field] =
-    &[Field::block("body", "Your reply", 10_000).required("Write a reply.").hide_label()];
+const FIELDS: &[Field] = &[
+    Field::block("body", "Your reply", 10_000).required("Write a reply.").hide_label(),
+    attachment_form::ATTACHED,
+    attachment_form::NEW_FILES,
+];
 
 /// A message as the page shows it.
 struct Post {
@@ -31,6 +38,7 @@ struct Post {
     at: Timestamp,
     /// The content; `None` if the message was retracted.
     html: Option<String>,
+    attachments: Vec<Attachment>,
     /// Who retracted it, and when.
     retracted: Option<(String, Timestamp)>,
     is_own: bool,
@@ -76,6 +84,7 @@ struct ThreadPage {
     /// The URL of the earlier messages.
     earlier: String,
     form: FilledForm,
+    files: AttachmentForm,
 }
 
 impl ThreadPage {
@@ -111,7 +120,7 @@ pub(super) async fn show(
 ) -> PageResult {
     let form = FilledForm::empty(FIELDS).nonce(new_nonce(visitor.app()));
     let viewer = viewer(&visitor).await?;
-    let (response, thread) = page(&visitor, &viewer, id, form).await?;
+    let (response, thread) = page(&visitor, &viewer, id, (form, Vec::new())).await?;
     if !is_prefetch(&headers) {
         mark_read(&visitor, viewer, thread).await?;
     }
@@ -141,7 +150,7 @@ async fn page<N: Permission>(
     visitor: &Visitor<N>,
     viewer: &Viewer,
     id: MessageId,
-    form: FilledForm,
+    (form, files): (FilledForm, Vec<File>),
 ) -> PageResult<(Response, MessageId)> {
     let request = ListRequest::from_visitor(visitor, Order::Desc)?;
     let access = viewer.access.clone();
@@ -170,7 +179,8 @@ async fn page<N: Permission>(
     let frame = visitor.frame(title, Section::Messages);
     let frame = frame.flash(visitor.guest.done_flash(&DONE));
     let status = form.status();
-    let page = ThreadPage { frame, thread, look, earlier, form };
+    let files = AttachmentForm::new(&form, files);
+    let page = ThreadPage { frame, thread, look, earlier, form, files };
     Ok((render(status, &page)?, thread_id))
 }
 
@@ -259,6 +269,7 @@ fn posts(db: &Reader<'_>, viewer: &Viewer, messages: Vec<Message>) -> Result<Vec
             at: message.published_at.or(message.publish_at).unwrap_or(message.created_at),
             retracted: by.zip(message.retracted_at),
             html: message.body_html,
+            attachments: message.attachments.0,
             is_own,
             is_unread: unread.contains(&message.id),
             is_pinned: message.pinned,
@@ -271,7 +282,7 @@ fn posts(db: &Reader<'_>, viewer: &Viewer, messages: Vec<Message>) -> Result<Vec
 
 pub(super) async fn reply(
     PathParams(id): PathParams<MessageId>,
-    Submission { visitor, form }: Submission,
+    Upload { visitor, form, files: sent }: Upload,
 ) -> PageResult {
     let viewer = viewer(&visitor).await?;
     let reader = viewer.clone();
@@ -288,8 +299,10 @@ pub(super) async fn reply(
         find_answered(db, &reader, &team, &messages)
     };
     let (answered, speaker) = visitor.read(find).await?;
-    let nonce = parse_nonce(&form)?;
-    let mut form = FilledForm::submitted(FIELDS, &form);
+    let nonce = parse_nonce(&form)?.with_files(&sent);
+    let form = FilledForm::submitted(FIELDS, &form);
+    let (mut form, files) =
+        upload::receive_attachments(&visitor, form, sent, String::new()).await?;
     let mut body = form.body();
     body["parent_id"] = json!(answered.unwrap_or(id));
     body["on_behalf_of"] = json!(speaker);
@@ -301,5 +314,5 @@ pub(super) async fn reply(
             return Ok(see_other(&format!("{}?done=replied#end", path(id))));
         }
     }
-    Ok(page(&visitor, &viewer, id, form).await?.0)
+    Ok(page(&visitor, &viewer, id, (form, files)).await?.0)
 }

@@ -12,13 +12,17 @@ pub mod sheet;
 use crate::events::edit;
 use crate::personal_data::{PersonMerge, PersonalData};
 use crate::rights::ScopeName;
+use crate::roster::attendance_summary;
 use crate::web::module::Module;
 
 /// This module.
 pub const MODULE: Module = Module {
     api: api::routes,
     pages: pages::router,
-    register_hooks: || edit::BEFORE_DELETE.register(sheet::check_deletable),
+    register_hooks: || {
+        edit::BEFORE_DELETE.register(sheet::check_deletable);
+        attendance_summary::FIND_ATTENDANCE.register(rates::summary);
+    },
     personal_data: Some(PersonalData {
         section: "attendance",
         description: "Attendance at events; `null` without `events:read`.",

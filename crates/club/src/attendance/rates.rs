@@ -7,6 +7,7 @@ use macros::query;
 use super::sheet::Status;
 use crate::paging::page_sql;
 use crate::prelude::*;
+use crate::roster::attendance_summary::AttendanceSummary;
 use crate::teams::team;
 
 /// The attendance of a member over several events.
@@ -124,6 +125,14 @@ fn of_members(
 pub fn of_member(db: &Reader<'_>, member: MemberId) -> Result<MemberAttendance> {
     let mut counts = of_members(db, &[member], &AttendanceFilter::default())?;
     Ok(MemberAttendance::new(member, &counts.remove(&member).unwrap_or_default()))
+}
+
+/// The same for the page of the member.
+pub fn summary(db: &Reader<'_>, member: MemberId) -> Result<AttendanceSummary> {
+    let attendance = of_member(db, member)?;
+    let MemberAttendance { present, late, excused, absent, .. } = attendance;
+    let (there, total) = (present + late, attendance.total());
+    Ok(AttendanceSummary { there, late, excused, absent, total })
 }
 
 /// The attendance of a member with their name, for pages.

@@ -14,6 +14,7 @@ pub mod email_confirmation;
 pub mod guardian;
 pub mod membership;
 pub mod access;
+pub mod attendance_summary;
 pub mod guards;
 pub mod safeguarding;
 pub mod confirmations;

@@ -4,6 +4,63 @@ use super::member::{self, Member};
 use super::membership::{MemberStatus, MembershipChange};
 use super::new_members::{self, NewMember};
 use crate::prelude::*;
+use kit::text;
+
+row! {
+    /// A person who can be moved to another team.
+    #[derive(Debug, Clone)]
+    pub struct Movable {
+        pub id: MemberId,
+        pub first_name: String,
+        pub last_name: Option<String>,
+        pub preferred_name: Option<String>,
+        pub team: String,
+    }
+}
+
+impl Movable {
+    /// The preferred name and the last name.
+    pub fn name(&self) -> String {
+        let first = self.preferred_name.as_ref().unwrap_or(&self.first_name);
+        match &self.last_name {
+            Some(last) => format!("{first} {last}"),
+            None => first.clone(),
+        }
+    }
+}
+
+/// The people on active teams that the caller manages whose name contains `name`, by name, and one more than `max` if
+/// there are more.
+pub fn list_movable(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    name: &str,
+    max: usize,
+) -> Result<Vec<Movable>> {
+    let (is_limited, teams) = access.team_filter();
+    if is_limited && teams.is_empty() {
+        return Ok(Vec::new());
+    }
+    let pattern = text::contains_pattern(name);
+    let limit = i64::try_from(max).unwrap_or(i64::MAX).saturating_add(1);
+    let values = bind! { teams, pattern, limit };
+    let found = if is_limited {
+        db.all(sql!(MOVABLE, " and member.team_id in (:teams)", BY_NAME), values)
+    } else {
+        db.all(sql!(MOVABLE, BY_NAME), values)
+    };
+    Ok(found?)
+}
+
+const MOVABLE: &str = "
+    select member.id, person.first_name, person.last_name, person.preferred_name, team.name as team
+    from member
+    join person on person.account_id = member.account_id and person.id = member.person_id
+    join team on team.account_id = member.account_id and team.id = member.team_id
+    where member.account_id = :account and member.status <> 'removed' and team.status = 'active'
+      and (person.name_folded like :pattern escape '\\'
+        or person.preferred_folded like :pattern escape '\\')";
+const BY_NAME: &str = " order by person.name_folded, member.id limit :limit";
 
 /// Where a member moves to.
 pub struct Move {

@@ -181,6 +181,19 @@ pub(super) const VISIBLE_FILTER: &str = "
                    where g.account_id = person.account_id and g.guardian_id = person.id
                      and m.status <> 'removed' and m.team_id in (:teams)))";
 
+/// The photos of these people, of those who have one.
+pub fn photos(db: &Reader<'_>, ids: Vec<PersonId>) -> Result<BTreeMap<PersonId, FileId>> {
+    if ids.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let photos: Vec<(PersonId, FileId)> = db.all(
+        "select id, photo_file_id from person
+         where account_id = :account and id in (:ids) and photo_file_id is not null",
+        bind! { ids },
+    )?;
+    Ok(photos.into_iter().collect())
+}
+
 /// These people, by id.
 pub fn find_many(db: &Reader<'_>, people: Vec<PersonId>) -> Result<BTreeMap<PersonId, Person>> {
     if people.is_empty() {

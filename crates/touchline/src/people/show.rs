@@ -3,6 +3,7 @@
 use super::{Admin, AdminForm, FLASH_MESSAGES, find, path};
 use crate::admin::users::{self, ClubUser};
 use crate::dues::statement::{self, Total};
+use crate::files::pages;
 use crate::joining::invitation::{self, Relation};
 use crate::names::Names;
 use crate::prelude::*;
@@ -67,6 +68,17 @@ impl PersonPage {
     /// The page with the dues that the person pays.
     fn dues_href(&self) -> String {
         format!("/admin/dues?payer={}", self.id())
+    }
+
+    /// The form of an invitation to sign in as this person or, for a minor, as a guardian.
+    fn invite_href(&self) -> String {
+        let relation = if self.data.private.is_minor { "guardian" } else { "self" };
+        format!("/admin/members/invite?person={}&relation={relation}", self.id())
+    }
+
+    /// The URL of the photo.
+    fn photo(&self) -> Option<String> {
+        self.data.private.photo_file_id.map(pages::thumbnail_url)
     }
 
     fn audit_href(&self) -> String {

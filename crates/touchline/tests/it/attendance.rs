@@ -185,4 +185,18 @@ both! {
         assert!(!own.text.contains("Zoe") && !own.text.contains("attendance.csv"));
         assert_eq!(parent.get(&format!("{overview}.csv")).await.status, 403);
     }
+
+    async fn the_page_of_a_member_shows_their_attendance(w: &World) {
+        let club = w.club().await;
+        for status in ["present", "late", "absent"] {
+            let path = event_path(&soon(w, &club.hawks).await, "/attendance");
+            w.owner.put(&path, json!({ "entries": [entry(&club.max.member, status)] })).await.ok();
+        }
+        let max = format!("/teams/{}/roster/{}", club.hawks, club.max.member);
+        for user in [club.coach.id, club.parent.id] {
+            w.browser(user).await.get(&max).await.ok().shows("There at 2 of 3 events").shows("1 late · 0 excused · 1 absent");
+        }
+        let other = w.browser(club.player.id).await.get(&max).await.ok();
+        assert!(!other.text.contains("There at"));
+    }
 }

@@ -95,4 +95,47 @@ both! {
         let folder = w.node.app.files.folder().unwrap().join(w.harbour.to_string());
         assert!(std::fs::read_dir(folder).map_or(true, |mut files| files.next().is_none()));
     }
+
+    async fn the_photo_is_shown_to_staff_and_the_family(w: &World) {
+        let club = w.club().await;
+        let photo = photo_of(w, &club.max.person).await;
+        let (roster, url) = (format!("/teams/{}/roster", club.hawks), format!("/files/{photo}?size=small"));
+        let max = format!("{roster}/{}", club.max.member);
+        let back = |page: &str| format!("href=\"{page}\"");
+        for user in [club.coach.id, club.parent.id, club.admin.id] {
+            let mut browser = w.browser(user).await;
+            browser.get(&roster).await.ok().shows(&url);
+            browser.get(&max).await.ok().shows(&url).shows(&format!("/people/{}/photo", club.max.person));
+        }
+        w.browser(club.parent.id).await.get(&format!("/people/{}/photo", club.max.person)).await.ok().shows(&back(&max));
+        let mut admin = w.browser(club.admin.id).await;
+        admin.get(&format!("/people/{}", club.max.person)).await.ok().shows(&url);
+        admin.get(&format!("/people/{}/photo", club.max.person)).await.ok().shows(&back(&format!("/people/{}", club.max.person)));
+        // Other families do not see it.
+        let mut player = w.browser(club.player.id).await;
+        for path in [&roster, &max] {
+            let page = player.get(path).await.ok();
+            assert!(!page.text.contains(&photo), "{}", page.text);
+        }
+    }
+
+    async fn a_person_on_a_team_is_invited_and_written_to(w: &World) {
+        let club = w.club().await;
+        let mut admin = w.browser(club.admin.id).await;
+        let zoe = format!("/teams/{}/roster/{}", club.hawks, club.zoe.member);
+        let invite = format!("/admin/members/invite?person={}&#38;relation=guardian", club.zoe.person);
+        let page = admin.get(&zoe).await.ok();
+        assert!(page.text.contains(&invite) || page.text.contains(&invite.replace("&#38;", "&")), "{}", page.text);
+        let page = admin.get(&invite.replace("&#38;", "&")).await.ok();
+        for chosen in [club.zoe.person.as_str(), "guardian"] {
+            assert!(page.text.contains(&format!("value=\"{chosen}\" selected")), "{}", page.text);
+        }
+        admin.get(&format!("/admin/members/invite?person={}&relation=self", club.kim.person)).await.ok().shows("value=\"kim@example.org\"");
+        // The message to a family is addressed to the child, and their guardians get it too.
+        let mut coach = w.browser(club.coach.id).await;
+        let page = coach.get(&zoe).await.ok();
+        let link = page.text.split("href=\"").find(|rest| rest.starts_with("/messages/new")).unwrap().split('"').next().unwrap();
+        let link = link.replace("&amp;", "&").replace("&#38;", "&");
+        coach.get(&link).await.ok().shows("value=\"members\" checked").shows(&format!("value=\"{}\" checked", club.zoe.member));
+    }
 }

@@ -222,4 +222,35 @@ both! {
         let page = coach.get(&zoe).await.ok().shows("No longer on this team");
         hides(&page, &["mia@example.org"]);
     }
+
+    async fn a_player_is_moved_from_the_list_of_teams(w: &World) {
+        let club = w.club().await;
+        let mut admin = w.browser(club.admin.id).await;
+        admin.get("/teams").await.ok().shows("href=\"/teams/move\"");
+        let page = admin.get("/teams/move").await.ok().shows("Max · Hawks").shows("Ole · Otters");
+        send(&mut admin, "/teams/move", &page, &[("team", &club.otters)]).await.refused_page(422).shows("Choose a player.");
+        let again = send(&mut admin, "/teams/move", &page, &[("member", &club.max.member), ("jersey_number", "7")]).await;
+        again.refused_page(422).shows("Choose a team.").shows("value=\"7\"");
+        let fields = [("member", club.max.member.as_str()), ("team", &club.hawks)];
+        send(&mut admin, "/teams/move", &page, &fields).await.refused_page(422).shows("Choose another team.");
+        let fields = [("member", club.max.member.as_str()), ("team", &club.otters), ("jersey_number", "7")];
+        let moved = send(&mut admin, "/teams/move", &page, &fields).await;
+        let to = moved.local_redirect().unwrap().to_owned();
+        assert!(to.starts_with(&format!("/teams/{}/roster/mem_", club.otters)) && to.ends_with("?done=moved"), "{to}");
+        // The same form again has no other effect.
+        send(&mut admin, "/teams/move", &page, &fields).await.redirects_to(&to);
+        admin.get(&to).await.ok().shows("Max").shows("<span>7</span>");
+        // A coach of one team has nowhere to move people to, and families cannot do it.
+        let mut coach = w.browser(club.coach.id).await;
+        coach.get("/teams/move").await.ok().shows("No other team");
+        let nonce = "0".repeat(32);
+        let fields = [("member", club.zoe.member.as_str()), ("team", &club.otters), ("nonce", &nonce)];
+        coach.post("/teams/move", &fields).await.refused_page(404);
+        for user in [club.parent.id, club.player.id, club.outsider.id] {
+            let mut browser = w.browser(user).await;
+            let page = browser.get("/teams/move").await;
+            assert!(page.status == 403 || !page.text.contains("Zoe"), "{}", page.text);
+            assert!([403, 404].contains(&browser.post("/teams/move", &fields).await.status));
+        }
+    }
 }

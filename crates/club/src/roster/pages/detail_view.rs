@@ -2,7 +2,9 @@
 
 use super::contact_links::ContactLinks;
 use super::{name_of, role_name, status_tag};
+use crate::files::pages;
 use crate::prelude::*;
+use crate::roster::attendance_summary::{AttendanceSummary, FIND_ATTENDANCE};
 use crate::roster::guardian::{self, GuardianLink, Guardianship};
 use crate::roster::member::{self, Member};
 use crate::roster::membership::{self, MemberStatus, Role};
@@ -50,6 +52,8 @@ pub(super) struct MemberView {
     pub(super) guardians: Vec<GuardianView>,
     /// All teams of the person that the visitor can see.
     pub(super) teams: Vec<TeamView>,
+    /// `None` if the visitor may not see it, or there is nothing to show.
+    pub(super) attendance: Option<AttendanceSummary>,
 }
 
 impl MemberView {
@@ -66,6 +70,7 @@ impl MemberView {
             contact: ContactLinks::default(),
             guardians: Vec::new(),
             teams: Vec::new(),
+            attendance: None,
             header,
             member,
         };
@@ -75,6 +80,8 @@ impl MemberView {
             let links = guardian::list_for(db, &[view.member.person_id])?;
             view.guardians = links.iter().map(GuardianView::from).collect();
             view.teams = teams(db, access, view.member.person_id)?;
+            let attendance = FIND_ATTENDANCE.get()?(db, id)?;
+            view.attendance = Some(attendance).filter(|attendance| attendance.total > 0);
         }
         Ok(view)
     }
@@ -87,6 +94,19 @@ impl MemberView {
         self.member.private.as_ref()
     }
 
+    /// The URL of the photo, for those who may see it.
+    pub(super) fn photo(&self) -> Option<String> {
+        self.private()?.photo_file_id.map(pages::thumbnail_url)
+    }
+
+    /// The form of an invitation to sign in as this person or, for a minor, as a parent.
+    pub(super) fn invite_href(&self) -> String {
+        let is_minor = self.private().is_some_and(|private| private.is_minor);
+        let relation = if is_minor { "guardian" } else { "self" };
+        let person = self.member.person_id;
+        format!("/admin/members/invite?person={person}&relation={relation}")
+    }
+
     /// Takes the medical note out of the view, so that the page cannot show it.
     pub(super) fn take_note(&mut self) -> Option<String> {
         self.member.private.as_mut().and_then(|private| private.medical_note.take())
@@ -97,9 +117,12 @@ impl MemberView {
         let positions = self.member.positions.0.join(", ");
         let role = (self.member.role != Role::Player || positions.is_empty())
             .then(|| role_name(self.member.role).to_owned());
+        // The jersey in the header shows the number unless there is a photo.
+        let number = self.member.jersey_number.as_ref().filter(|_| self.photo().is_some());
+        let number = number.map(|number| t!("No. {number}", number));
         let born = self.private().and_then(|private| private.birth_date);
         let born = born.map(|day| t!("born {year}", year = day.year().to_string()));
-        let parts = [role, Some(positions).filter(|text| !text.is_empty()), born];
+        let parts = [number, role, Some(positions).filter(|text| !text.is_empty()), born];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
     }
 

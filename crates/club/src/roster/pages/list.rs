@@ -1,12 +1,13 @@
 //! `/teams/{team}/roster`: everybody on a team, players and staff in groups.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Reading, name_of, role_name, roster_path, status_tag};
+use crate::files::pages;
 use crate::prelude::*;
 use crate::roster::member::{self, Member, MemberFilter};
 use crate::roster::membership::{MemberStatus, Role};
-use crate::roster::{guardian, safeguarding};
+use crate::roster::{guardian, person, safeguarding};
 use crate::teams::header::TeamHeader;
 use crate::teams::team::Status;
 use crate::web::list::FilterBar;
@@ -31,6 +32,8 @@ struct Row {
     name: String,
     /// The jersey number. Staff have initials.
     number: Option<String>,
+    /// The URL of the photo; empty if there is none, or the visitor may not see it.
+    photo: String,
     role: Role,
     about: String,
     /// The kind and label of what is unusual.
@@ -104,20 +107,39 @@ impl Gaps {
     }
 }
 
-fn row(team: TeamId, member: &Member, gaps: &Gaps) -> Row {
+fn row(team: TeamId, member: &Member, gaps: &Gaps, photos: &Photos) -> Row {
     let positions = member.positions.0.join(", ");
+    let photo = photos.get(&member.person_id).copied().map(pages::thumbnail_url);
+    // The number is on a jersey unless there is a photo in its place.
+    let number = member.jersey_number.as_ref().filter(|_| photo.is_some());
+    let number = number.map(|number| t!("No. {number}", number));
+    let role = (member.role != Role::Player).then(|| role_name(member.role).to_owned());
+    let about = [number, role, Some(positions).filter(|text| !text.is_empty())];
     Row {
         href: super::member_path(team, member.id),
         name: name_of(member),
         number: member.jersey_number.clone(),
+        photo: photo.unwrap_or_default(),
         role: member.role,
-        about: match member.role {
-            Role::Player => positions,
-            role if positions.is_empty() => role_name(role).to_owned(),
-            role => format!("{} · {positions}", role_name(role)),
-        },
+        about: about.into_iter().flatten().collect::<Vec<_>>().join(" · "),
         tag: gaps.tag(member),
     }
+}
+
+/// The photos of people.
+type Photos = BTreeMap<PersonId, FileId>;
+
+/// The photos that the visitor may see: coaches see all of them, families their own.
+fn photos(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    is_staff: bool,
+    members: &[Member],
+) -> Result<Photos> {
+    let (_, family) = access.own_and_family_ids();
+    let people = members.iter().map(|member| member.person_id);
+    let people: Vec<_> = people.filter(|id| is_staff || family.contains(id)).collect();
+    person::photos(db, people)
 }
 
 /// Players are sorted by number, then by name.
@@ -161,19 +183,20 @@ pub(super) async fn show(visitor: Reading, PathParams(team): PathParams<TeamId>)
         let header = TeamHeader::load(db, &access, team)?;
         let mut members = member::list(db, team, &filter, &page)?;
         let gaps = if header.is_staff { Gaps::load(db, &members)? } else { Gaps::default() };
+        let photos = photos(db, &access, header.is_staff, &members)?;
         match chosen.as_str() {
             NO_PARENT => members.retain(|member| gaps.without_parent.contains(&member.id)),
             NOT_SIGNED_UP => members.retain(|member| gaps.not_signed_up.contains(&member.id)),
             _ => {}
         }
-        Ok((header, members, gaps))
+        Ok((header, members, gaps, photos))
     };
-    let (header, mut members, gaps) = visitor.read(read).await?;
+    let (header, mut members, gaps, photos) = visitor.read(read).await?;
     let limit = usize::try_from(MAX_MEMBERS).unwrap_or(usize::MAX);
     let is_cut = members.len() > limit;
     members.truncate(limit);
     members.sort_by_cached_key(sort_key);
-    let rows = members.iter().map(|member| row(team, member, &gaps));
+    let rows = members.iter().map(|member| row(team, member, &gaps, &photos));
     let (players, staff) = rows.partition(|row| row.role == Role::Player);
     let frame = visitor.frame(header.team.name.clone(), Section::MyTeams).team(team);
     let frame = frame.flash(visitor.guest.done_flash(&DONE));

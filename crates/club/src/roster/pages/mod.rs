@@ -14,6 +14,7 @@ mod list;
 mod paste;
 mod paste_preview;
 mod person_form;
+mod quick_move;
 
 use std::sync::{Arc, Mutex};
 
@@ -53,6 +54,7 @@ pub fn router() -> Router<App> {
         )
         .route("/teams/{team}/roster/{member}/remove", get(leaving::confirm).post(leaving::remove))
         .route("/teams/{team}/emergency", get(emergency::show))
+        .merge(quick_move::router())
         .merge(confirm_address::router())
 }
 

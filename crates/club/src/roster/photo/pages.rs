@@ -7,6 +7,7 @@ use crate::files::file::Purpose;
 use crate::files::pages;
 use crate::prelude::*;
 use crate::roster::PhotosWrite;
+use crate::roster::membership::{self, Membership};
 use crate::roster::person::{self, Person};
 use crate::roster::{photo, safeguarding};
 use crate::web::form::{Field, FilledForm};
@@ -38,6 +39,8 @@ struct PhotoPage {
 /// The person whose photo is shown, and what the visitor may do.
 struct PhotoSubject {
     person: Person,
+    /// The page of the person that the visitor can open.
+    back: String,
     can_upload: bool,
     /// Whether the visitor has to confirm that a guardian agreed.
     needs_consent: bool,
@@ -50,13 +53,25 @@ impl PhotoSubject {
         let is_minor = safeguarding::minors(db, &BTreeSet::from([id]))?.contains(&id);
         let can_upload = !is_minor || photo::can_consent(db, access, id)?;
         let needs_consent = is_minor && *access == TeamAccess::AllTeams;
-        Ok(Self { person, can_upload, needs_consent })
+        let back = back(db, access, id)?;
+        Ok(Self { person, back, can_upload, needs_consent })
     }
 
     /// The URL of the photo. Empty if there is none.
     fn photo(&self) -> String {
         self.person.photo_file_id.map(pages::thumbnail_url).unwrap_or_default()
     }
+}
+
+/// The page of everything about a person for admins, and of the person on a team for others.
+fn back(db: &Reader<'_>, access: &TeamAccess, id: PersonId) -> Result<String> {
+    if *access == TeamAccess::AllTeams {
+        return Ok(format!("/people/{id}"));
+    }
+    let memberships = membership::list_for(db, vec![id])?;
+    let mut visible = memberships.iter().filter(|one| access.check(one.team_id).is_ok());
+    let path = |one: &Membership| format!("/teams/{}/roster/{}", one.team_id, one.id);
+    Ok(visible.next().map_or_else(|| "/".to_owned(), path))
 }
 
 async fn show(visitor: Visitor<PhotosWrite>, PathParams(id): PathParams<PersonId>) -> PageResult {

@@ -98,8 +98,18 @@ fn with_roles(form: FilledForm, visitor: &Admin) -> FilledForm {
 }
 
 async fn show_form(visitor: Admin) -> PageResult {
-    visitor.require_recent_authentication("/admin/members/invite")?;
-    let form = FilledForm::empty(FIELDS).with("role", Role::Member.as_str());
+    visitor.require_recent_authentication(&visitor.guest.path_and_query)?;
+    let query = visitor.guest.query()?;
+    let (person, relation) = (query.text("person").to_owned(), query.text("relation").to_owned());
+    // The address of the person themselves; a guardian has another one.
+    let id = person.parse::<PersonId>().ok().filter(|_| relation == "self");
+    let find = move |db: &Reader<'_>| id.map(|id| person::find(db, id).or_none()).transpose();
+    let email = visitor.read(find).await?.flatten().and_then(|person| person.email);
+    let form = FilledForm::empty(FIELDS)
+        .with("role", Role::Member.as_str())
+        .with("relation", relation)
+        .with("person", person)
+        .with("email", email.unwrap_or_default());
     form_page(&visitor, form).await
 }
 

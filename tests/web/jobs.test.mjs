@@ -177,15 +177,13 @@ const JOBS = [
   {
     task: 'Move a player to another team',
     who: 'owner',
-    taps: 6,
+    taps: 3,
     prepare: () => club.must('POST', `/teams/${club.team.id}/roster`, { first_name: `Max ${club.nextNumber()}`, role: 'player' }),
     async run(user, member) {
       const { page } = user
       await user.tap(page.getByRole('link', { name: 'Teams', exact: true }).filter({ visible: true }).first())
-      await user.tap(page.locator(`main a[href="/teams/${club.team.id}"]`).first())
-      await user.tap(page.getByRole('link', { name: /^Roster/ }))
-      await user.tap(page.getByRole('link', { name: member.first_name }))
-      await user.tap(page.getByRole('link', { name: 'Move to another team' }))
+      await user.tap(page.getByRole('link', { name: 'Move a player' }))
+      await user.choose(page.getByLabel('Player', { exact: true }), `${member.first_name} · ${club.team.name}`)
       await user.choose(page.getByLabel('New team', { exact: true }), 'Otters')
       await user.tap(page.getByRole('button', { name: 'Move', exact: true }))
       await page.getByRole('button', { name: 'Move', exact: true }).waitFor({ state: 'detached' })

@@ -78,6 +78,7 @@ const TABLE: &[(&str, &str, &str)] = &[
     ("/store/orders/{id}/receipt", "+++00000 +", ""),
     ("/store/products/{id}/pick-list", "+++0---0 -", ""),
     ("/teams", "++++++++ +", ""),
+    ("/teams/move", "++++---+ -", "++++---+ -"),
     ("/teams/new", "++-----+ -", "++-----+ -"),
     ("/teams/{team}", "+++0++00 +", ""),
     ("/teams/{team}/archive", "++-----0 -", "++-----0 -"),

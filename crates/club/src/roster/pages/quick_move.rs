@@ -61,13 +61,21 @@ async fn page(visitor: &Staff, form: FilledForm, name: String) -> PageResult {
     render(form.status(), &QuickMovePage { frame, can_move, search, form })
 }
 
+/// Fails unless the visitor manages a team.
+async fn check_staff(visitor: &Staff) -> Result<()> {
+    let (is_limited, teams) = visitor.team_access().await?.team_filter();
+    Error::forbidden().fail_if(is_limited && teams.is_empty())
+}
+
 async fn show(visitor: Staff) -> PageResult {
+    check_staff(&visitor).await?;
     let query = visitor.guest.query()?;
     let form = FilledForm::empty(FIELDS).nonce(new_nonce(visitor.app()));
     page(&visitor, form, query.text("q").to_owned()).await
 }
 
 async fn submit(StaffForm { visitor, form }: StaffForm) -> PageResult {
+    check_staff(&visitor).await?;
     let nonce = parse_nonce(&form)?;
     let mut form = FilledForm::submitted(FIELDS, &form);
     let body = form.body();

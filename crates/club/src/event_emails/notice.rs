@@ -5,16 +5,17 @@ use std::time::Duration;
 
 use crate::events::edit::NOTICE_PERIOD;
 use crate::events::event::{Event, EventView, Status};
+use crate::events::pages::display::kind_label;
 use crate::i18n::{Locale, format};
 use crate::mail::email::{self, NewEmail};
 use crate::messages::audience::{self, Audience};
-use crate::messages::people;
+use crate::messages::{people, recipients};
 use crate::prelude::*;
 use crate::roster::notification_settings::EmailKind;
 use crate::roster::person::{self, Person};
 use crate::roster::preferences::RecipientLocales;
 use crate::roster::safeguarding;
-use crate::teams::team::{self, Team};
+use crate::teams::team;
 
 /// Emails about events that start within this time are urgent.
 const URGENT_PERIOD: Duration = Duration::from_secs(24 * 60 * 60);
@@ -42,6 +43,21 @@ impl Kind {
     }
 }
 
+/// What an email says about an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wording {
+    Full,
+    /// Without what a coach wrote, for a minor: title and place. Too few adults can read the email.
+    WithoutTexts,
+}
+
+/// What an email is about.
+struct About<'a> {
+    team: &'a str,
+    notices: &'a [Notice<'a>],
+    wording: Wording,
+}
+
 /// An event before and after the change.
 struct Notice<'a> {
     kind: Kind,
@@ -66,6 +82,8 @@ pub fn send(tx: &Tx<'_>, changed: &[(Option<&EventView>, &EventView)]) -> Result
     let people = recipients(tx, team.id)?;
     let ids: BTreeSet<_> = people.iter().map(|person| person.id).collect();
     let minors = safeguarding::minors(tx, &ids)?;
+    let audience = audience::people(tx, team.id, &Audience::default())?;
+    let unprotected = recipients::unprotected_minors(tx, &team, &audience, &ids)?;
     let locales = RecipientLocales::load(tx, &people)?;
     // Sent at once, also at night and instead of in a daily summary.
     let is_urgent = notices.iter().any(|notice| notice.starts_before(now.plus(URGENT_PERIOD)));
@@ -78,7 +96,14 @@ pub fn send(tx: &Tx<'_>, changed: &[(Option<&EventView>, &EventView)]) -> Result
         let reason = first.after.event.cancel_reason.as_deref();
         let reason = reason.filter(|_| !minors.contains(&person.id));
         let name = person::display_name(&person);
-        let write = || (subject(&team, &notices), body(&team, &notices, &name, reason));
+        let wording = match unprotected.contains(&person.id) {
+            true => Wording::WithoutTexts,
+            false => Wording::Full,
+        };
+        let write = || {
+            let about = About { team: &team.name, notices: &notices, wording };
+            (about.subject(), about.body(&name, reason))
+        };
         let (subject, body_text) = new.locale.run(write);
         let team_id = Some(team.id);
         emails.push(NewEmail { team_id, is_urgent, subject, body_text, ..new });
@@ -111,9 +136,21 @@ impl<'a> Notice<'a> {
         [self.before, self.after].iter().any(|view| view.event.starts_at < time)
     }
 
+    /// The title of the event, or what kind of event it is.
+    fn title(&self, wording: Wording) -> &str {
+        match wording {
+            Wording::Full => &self.after.event.title,
+            Wording::WithoutTexts => kind_label(self.after.event.kind),
+        }
+    }
+
     /// The event in the email: title, what happened, time and place.
-    fn text(&self) -> String {
-        let title = &self.after.event.title;
+    fn text(&self, wording: Wording) -> String {
+        let title = self.title(wording);
+        let place = |view: &EventView| match wording {
+            Wording::Full => place(view),
+            Wording::WithoutTexts => t!("see the schedule", "place").to_owned(),
+        };
         let (old, new) = (when(self.before), when(self.after));
         match self.kind {
             Kind::Cancelled => t!("{title}\nCancelled: {time}", title, time = old),
@@ -169,58 +206,60 @@ fn place(view: &EventView) -> String {
     }
 }
 
-fn are_all_cancelled(notices: &[Notice<'_>]) -> bool {
-    notices.iter().all(|notice| notice.kind == Kind::Cancelled)
-}
+impl About<'_> {
+    fn are_all_cancelled(&self) -> bool {
+        self.notices.iter().all(|notice| notice.kind == Kind::Cancelled)
+    }
 
-fn subject(team: &Team, notices: &[Notice<'_>]) -> String {
-    let team = &team.name;
-    if let [notice] = notices {
-        let (title, time) = (&notice.after.event.title, when(notice.after));
-        return match notice.kind {
-            Kind::Cancelled => t!("[{team}] Cancelled: {title}, {time}", team, title, time),
-            Kind::Postponed => t!("[{team}] Postponed: {title}, {time}", team, title, time),
-            Kind::NewTime => t!("[{team}] New time: {title}, {time}", team, title, time),
-            Kind::NewPlace => t!("[{team}] New place: {title}, {time}", team, title, time),
+    fn subject(&self) -> String {
+        let team = self.team;
+        if let [notice] = self.notices {
+            let (title, time) = (notice.title(self.wording), when(notice.after));
+            return match notice.kind {
+                Kind::Cancelled => t!("[{team}] Cancelled: {title}, {time}", team, title, time),
+                Kind::Postponed => t!("[{team}] Postponed: {title}, {time}", team, title, time),
+                Kind::NewTime => t!("[{team}] New time: {title}, {time}", team, title, time),
+                Kind::NewPlace => t!("[{team}] New place: {title}, {time}", team, title, time),
+            };
+        }
+        let count = self.notices.len();
+        if self.are_all_cancelled() {
+            tn!(
+                "[{team}] {count} event is cancelled",
+                "[{team}] {count} events are cancelled",
+                count,
+                team
+            )
+        } else {
+            tn!(
+                "[{team}] {count} event has changed",
+                "[{team}] {count} events have changed",
+                count,
+                team
+            )
+        }
+    }
+
+    fn body(&self, name: &str, reason: Option<&str>) -> String {
+        let (team, count) = (self.team, self.notices.len());
+        let intro = if self.are_all_cancelled() {
+            tn!(
+                "An event of {team} is cancelled:",
+                "{count} events of {team} are cancelled:",
+                count,
+                team
+            )
+        } else {
+            tn!(
+                "An event of {team} has changed:",
+                "{count} events of {team} have changed:",
+                count,
+                team
+            )
         };
+        let events: Vec<_> = self.notices.iter().map(|one| one.text(self.wording)).collect();
+        let reason = reason.map(|reason| t!("\n\nReason: {reason}", reason)).unwrap_or_default();
+        let events = events.join("\n\n");
+        t!("Hello {name},\n\n{intro}\n\n{events}{reason}\n", name, intro, events, reason)
     }
-    let count = notices.len();
-    if are_all_cancelled(notices) {
-        tn!(
-            "[{team}] {count} event is cancelled",
-            "[{team}] {count} events are cancelled",
-            count,
-            team
-        )
-    } else {
-        tn!(
-            "[{team}] {count} event has changed",
-            "[{team}] {count} events have changed",
-            count,
-            team
-        )
-    }
-}
-
-fn body(team: &Team, notices: &[Notice<'_>], name: &str, reason: Option<&str>) -> String {
-    let (team, count) = (&team.name, notices.len());
-    let intro = if are_all_cancelled(notices) {
-        tn!(
-            "An event of {team} is cancelled:",
-            "{count} events of {team} are cancelled:",
-            count,
-            team
-        )
-    } else {
-        tn!(
-            "An event of {team} has changed:",
-            "{count} events of {team} have changed:",
-            count,
-            team
-        )
-    };
-    let events: Vec<_> = notices.iter().map(Notice::text).collect();
-    let reason = reason.map(|reason| t!("\n\nReason: {reason}", reason)).unwrap_or_default();
-    let events = events.join("\n\n");
-    t!("Hello {name},\n\n{intro}\n\n{events}{reason}\n", name, intro, events, reason)
 }

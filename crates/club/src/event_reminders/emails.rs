@@ -46,7 +46,12 @@ pub(super) fn prepare(db: &Reader<'_>, team: &Team, event: &Event) -> Result<Rem
     let unanswered: BTreeMap<_, _> = people::names(db, ids)?.into_iter().collect();
     let answers_for = recipients::of_reminder(db, team, &unanswered.keys().copied().collect())?;
     let recipients = answers_for.keys().copied().collect();
-    let addressed = people::email_recipients(db, &recipients, |_| Some(EmailKind::RsvpReminder))?;
+    let kind = |_: &Person| Some(EmailKind::RsvpReminder);
+    let mut addressed = people::email_recipients(db, &recipients, kind)?;
+    let emailed = addressed.iter().map(|(person, _)| person.id).collect();
+    // The title of the event is a text of a coach.
+    let unprotected = recipients::unprotected_minors(db, team, &recipients, &emailed)?;
+    addressed.retain(|(person, _)| !unprotected.contains(&person.id));
     let all = person::find_many(db, recipients.into_iter().collect())?;
     let locales = RecipientLocales::load(db, addressed.iter().map(|(person, _)| person))?;
     let mailing = |recipient: Person| {

@@ -1,10 +1,10 @@
 //! Sends messages by email, by the settings of each recipient. By default, announcements are sent to everybody, and
-//! messages in conversations to people who do not sign in. If a minor is in the conversation, all adults get the message
-//! at once, so that everybody who counts as a second adult sees it.
+//! messages in conversations to people who do not sign in. If the two-adults rule applies, all adults get the message at
+//! once, so that everybody who counts as a second adult sees it.
 
-use std::collections::BTreeSet;
 
 use super::message::{Kind, MessageRecord};
+use super::recipients::Recipients;
 use super::{markdown, people, receipt};
 use crate::i18n::{Locale, format};
 use crate::mail::email::{self, NewEmail};
@@ -20,7 +20,7 @@ pub fn send(
     tx: &Tx<'_>,
     team: &Team,
     message: &MessageRecord,
-    recipients: &BTreeSet<PersonId>,
+    recipients: &Recipients,
 ) -> Result<()> {
     let people = readers(tx, message.kind, recipients)?;
     let locales = RecipientLocales::load(tx, people.iter().map(|(person, _)| person))?;
@@ -43,20 +43,21 @@ pub fn send(
 pub fn readers(
     db: &Reader<'_>,
     kind: Kind,
-    recipients: &BTreeSet<PersonId>,
+    recipients: &Recipients,
 ) -> Result<Vec<(Person, EmailKind)>> {
-    let minors = safeguarding::minors(db, recipients)?;
+    let minors = safeguarding::minors(db, &recipients.people)?;
     let email_kind = |person: &Person| {
         let can_read = person.user_id.is_some() || person.email_confirmed_at.is_some();
-        let is_second_adult = !minors.is_empty() && !minors.contains(&person.id);
+        let is_second_adult = recipients.protects_minors && !minors.contains(&person.id);
         match kind {
+            Kind::Announcement if is_second_adult && can_read => Some(EmailKind::Safeguarding),
             Kind::Announcement => Some(EmailKind::Announcement),
             Kind::Message if !can_read => None,
             Kind::Message if is_second_adult => Some(EmailKind::Safeguarding),
             Kind::Message => Some(EmailKind::Conversation),
         }
     };
-    people::email_recipients(db, recipients, email_kind)
+    people::email_recipients(db, &recipients.people, email_kind)
 }
 
 /// Cancels the pending emails about a message. If a minor received the message, the emails are still sent: the minor

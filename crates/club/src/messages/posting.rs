@@ -40,7 +40,7 @@ pub fn create(
     }
     let published = to_published(tx, draft, &recipients.people)?;
     tx.execute(MessageRecord::INSERT, &published.bind())?;
-    deliver(tx, &team, &published, &recipients.people)?;
+    deliver(tx, &team, &published, &recipients)?;
     message::with_author(tx, published)
 }
 
@@ -224,9 +224,9 @@ fn deliver(
     tx: &Tx<'_>,
     team: &Team,
     message: &MessageRecord,
-    recipients: &BTreeSet<PersonId>,
+    recipients: &Recipients,
 ) -> Result<()> {
-    receipt::create_all(tx, message.id, recipients)?;
+    receipt::create_all(tx, message.id, &recipients.people)?;
     emails::send(tx, team, message, recipients)?;
     tx.publish("message.posted", &Message::snapshot(message))
 }
@@ -235,7 +235,7 @@ fn deliver(
 pub fn publish_now(tx: &Tx<'_>, scheduled: MessageRecord) -> Result<MessageRecord> {
     let (team, recipients) = check(tx, &scheduled, Violations::default())?;
     let after = to_published(tx, scheduled, &recipients.people)?.save(tx)?;
-    deliver(tx, &team, &after, &recipients.people)?;
+    deliver(tx, &team, &after, &recipients)?;
     Ok(after)
 }
 

@@ -110,7 +110,7 @@ fn of_prepared(db: &Reader<'_>, prepared: &Prepared) -> Result<Preview> {
     for one in &recipients.added {
         added.entry(one.person_id).or_default().insert(one.guardian_id);
     }
-    let emailed = emails::readers(db, draft.kind, &recipients.people)?;
+    let emailed = emails::readers(db, draft.kind, recipients)?;
     let addresses: BTreeSet<_> =
         emailed.iter().filter_map(|(one, _)| one.email_folded.clone()).collect();
     let minors = person::find_many(db, added.keys().copied().collect())?;

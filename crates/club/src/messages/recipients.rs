@@ -8,6 +8,7 @@ use super::people::TeamPeople;
 use super::{audience, conversation, people, safety};
 use crate::prelude::*;
 use crate::roster::guardian::Guardianship;
+use crate::roster::person;
 use crate::roster::safeguarding;
 use crate::teams::team::Team;
 
@@ -17,6 +18,8 @@ pub struct Recipients {
     pub people: BTreeSet<PersonId>,
     /// The guardianships of minors whose guardians receive the message only because of them.
     pub added: Vec<Guardianship>,
+    /// Whether minors receive the message under the two-adults rule, so that the adults must be able to read it at once.
+    pub protects_minors: bool,
 }
 
 /// Everybody who receives this message if it is published now. The author receives it only if an API key posted it on
@@ -67,14 +70,15 @@ pub fn resolve(
             return Err(second_adult_required());
         }
     }
-    let author_receives = message.by_key && must_be_safe && !participants.minors.is_empty();
+    let protects_minors = must_be_safe && !participants.minors.is_empty();
+    let author_receives = message.by_key && protects_minors;
     let excluded =
         author.filter(|person| !(author_receives && participants.adults.contains(person)));
     let mut people = participants.people;
     people.retain(|person| Some(*person) != excluded);
     let is_added = |guardian: &PersonId| people.contains(guardian) && !addressed.contains(guardian);
     let added = guardians.iter().filter(|one| is_added(&one.guardian_id)).cloned().collect();
-    Ok(Recipients { people, added })
+    Ok(Recipients { people, added, protects_minors })
 }
 
 /// The recipients of a message and its author, with those who are minors and those who count as adults.
@@ -146,9 +150,31 @@ fn second_adult_required() -> Error {
     Error { faults: vec![fault], ..Error::new(Code::Conflict, detail) }
 }
 
+/// The minors among `emailed` who must not get a text of a coach in their email, because too few adults can read it.
+/// `people` are all who see the text after they sign in. Adults who do not sign in count only if they get the email.
+pub fn unprotected_minors(
+    db: &Reader<'_>,
+    team: &Team,
+    people: &BTreeSet<PersonId>,
+    emailed: &BTreeSet<PersonId>,
+) -> Result<BTreeSet<PersonId>> {
+    let mut participants = Participants::load(db, team, people | emailed)?;
+    let found = person::find_many(db, participants.adults.iter().copied().collect())?;
+    let signs_in = |adult: &PersonId| found.get(adult).is_some_and(|one| one.user_id.is_some());
+    participants.adults.retain(|adult| emailed.contains(adult) || signs_in(adult));
+    let guardians = people::guardians(db, &participants.minors)?;
+    let confirmed = guardians.iter().filter(|one| one.confirmed);
+    let guardianships: Vec<_> = confirmed.map(|one| (one.person_id, one.guardian_id)).collect();
+    let team_people = people::team_people(db, team.id)?.confirmed;
+    if participants.is_safe(&team_people, &guardianships) {
+        return Ok(BTreeSet::new());
+    }
+    Ok(&participants.minors & emailed)
+}
+
 /// Who is reminded that answers of these people are missing, each with those they answer for: the people themselves, and
-/// the guardians of minors. Guardians who get no messages get no reminders. The text contains what a coach has written,
-/// so if there are too few adults among the recipients, minors get no reminder.
+/// the guardians of minors. Guardians who get no messages get no reminders. [`unprotected_minors`] says which minors must
+/// not get the email.
 pub fn of_reminder(
     db: &Reader<'_>,
     team: &Team,
@@ -158,18 +184,12 @@ pub fn of_reminder(
     let guardians = people::guardians(db, &initial.minors)?;
     let receiving = guardians.iter().filter(|one| one.receives_messages);
     let participants = initial.add(db, team, receiving.clone().map(|one| one.guardian_id))?;
-    let confirmed = guardians.iter().filter(|one| one.confirmed);
-    let guardianships: Vec<_> = confirmed.map(|one| (one.person_id, one.guardian_id)).collect();
-    let team_people = people::team_people(db, team.id)?.confirmed;
     let mut answers_for: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
     for person in participants.people.intersection(people) {
         answers_for.entry(*person).or_default().insert(*person);
     }
     for link in receiving.filter(|one| participants.people.contains(&one.guardian_id)) {
         answers_for.entry(link.guardian_id).or_default().insert(link.person_id);
-    }
-    if !participants.is_safe(&team_people, &guardianships) {
-        answers_for.retain(|person, _| !participants.minors.contains(person));
     }
     Ok(answers_for)
 }

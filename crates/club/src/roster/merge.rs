@@ -195,6 +195,8 @@ fn combine(
         ..PersonChange::default()
     };
     let is_minor = safeguarding::is_any_known_minor(db, &BTreeSet::from([from.id, into.id]))?;
+    // Nobody asked a guardian about the photo of a person who was not known to be a minor.
+    let keeps_photo = !is_minor || safeguarding::is_minor(db, into.id)?;
     let takes_email = into.email.is_none() && from.email.is_some();
     let takes_user = from.user_id.is_some();
     // Otherwise somebody who only got into an unconfirmed record would count as a confirmed adult.
@@ -210,6 +212,7 @@ fn combine(
         },
         user_id: into.user_id.or(from.user_id),
         known_minor: is_minor,
+        photo_file_id: into.photo_file_id.filter(|_| keeps_photo),
         adult_confirmed_at: into.adult_confirmed_at.filter(|_| is_confirmed),
         adult_confirmed_by: into.adult_confirmed_by.clone().filter(|_| is_confirmed),
         ..filled
@@ -256,8 +259,10 @@ pub fn apply(tx: &Tx<'_>, plan: &MergePlan) -> Result<()> {
     }
     person::update(tx, merged)?;
     notification_settings::move_to_person(tx, from.id, into.id)?;
-    // The photo of the remaining record stays.
     attaching::remove_of(tx, &from.id.to_string())?;
+    if merged.photo_file_id.is_none() {
+        attaching::remove_of(tx, &into.id.to_string())?;
+    }
     let members = merge_members(tx, plan)?;
     let mut cascade = VersionCascade::default();
     cascade.profile_changed(into.id);

@@ -19,6 +19,7 @@ use super::guards;
 use super::guards::{report_admin_only, report_guardian_only};
 use super::membership::Role;
 use super::person::{self, Person};
+use super::photo;
 use super::profile::{self, Profile};
 use super::version_cascade::save_person;
 use crate::hook::Hook;
@@ -167,7 +168,9 @@ pub(super) fn mark_known_minors(tx: &Tx<'_>, people: &BTreeSet<PersonId>) -> Res
     let today = person::today(tx.now());
     let all = load_facts(tx, people)?.into_iter();
     let minors = all.filter(|one| !one.recorded.known_minor && one.is_recorded_minor(today));
-    mark_minors(tx, minors.map(|one| one.person_id).collect())
+    let minors: Vec<_> = minors.map(|one| one.person_id).collect();
+    photo::remove_unchecked(tx, &minors)?;
+    mark_minors(tx, minors)
 }
 
 /// Whether a person becomes a player on a youth team and may be a minor. A birth date that a coach enters is not
@@ -403,6 +406,10 @@ pub fn mark_minor(tx: &Tx<'_>, access: &TeamAccess, id: PersonId) -> Result<Prof
     let before = person::find_visible(tx, access, id)?;
     Error::invalid_state("This person was erased.").fail_if(before.erased_at.is_some())?;
     if !before.known_minor {
+        if !is_minor(tx, id)? {
+            photo::remove_unchecked(tx, &[id])?;
+        }
+        let before = person::find(tx, id)?;
         let after = Person {
             known_minor: true,
             adult_confirmed_at: None,

@@ -63,6 +63,7 @@ struct ComparePage {
     /// Why the records cannot be merged.
     problem: String,
     becomes_minor: bool,
+    loses_photo: bool,
     loses_confirmation: bool,
     same_teams: usize,
 }
@@ -152,6 +153,7 @@ async fn compare_page(visitor: &Admin, from: Person, into: Person, form: FilledF
         back: path(from_id),
         swap: compare_path(into_id, from_id),
         becomes_minor: is_new(|person| person.known_minor),
+        loses_photo: is_new(|person| person.photo_file_id.is_none()),
         loses_confirmation: is_new(|person| person.adult_confirmed_at.is_none()),
         same_teams: plan.as_ref().map_or(0, |plan| plan.pairs().count()),
         from,

@@ -33,6 +33,17 @@ fn nonce(page: &TestResponse) -> String {
 }
 
 both! {
+    async fn a_child_without_enough_adults_gets_no_text_of_a_coach(w: &World) {
+        let team = w.owner.post("/teams", json!({ "name": "Solo", "sport": "soccer", "age_group": "U12", "timezone": "UTC" })).await.created();
+        w.add_member(team.id(), json!({ "first_name": "Kid", "birth_date": "2016-01-01", "email": "kid@example.org" })).await;
+        let event = create(w, team.id(), "08", json!({ "title": "Come alone" })).await;
+        let moved = json!({ "starts_at": "2026-09-09T18:30:00Z", "ends_at": "2026-09-09T20:00:00Z" });
+        w.owner.patch(&format!("/events/{}", event.id()), moved).await.ok();
+        let [(address, subject, text)] = &emails(w).await[..] else { panic!("one email") };
+        assert_eq!((address.as_str(), subject.as_str()), ("kid@example.org", "[Solo] New time: Practice, Wed, 9 Sep 2026, 18:30 to 20:00"));
+        assert!(!text.contains("alone") && text.contains("Place: see the schedule"), "{text}");
+    }
+
     async fn a_cancelled_event_is_announced_to_the_team_once(w: &World) {
         let club = w.club().await;
         let teen = json!({ "first_name": "Tea", "birth_date": "2011-01-01", "email": "tea@example.org" });

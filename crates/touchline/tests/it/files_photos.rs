@@ -39,6 +39,30 @@ both! {
         coach.patch(&format!("/people/{}", club.lia.person), json!({ "photo_file_id": adult.id() })).await.ok();
     }
 
+    async fn a_person_who_becomes_a_minor_loses_a_photo_without_consent(w: &World) {
+        let team = w.owner.post("/teams", json!({ "name": "Seniors", "sport": "soccer", "age_group": "Adult", "timezone": "UTC" })).await.created();
+        let (owner, roster) = (w.owner.clone(), format!("/teams/{}/roster", team.id()));
+        for change in ["birth_date", "merge", "mark"] {
+            let member = owner.post(&roster, json!({ "role": "player", "first_name": change, "birth_date": "1990-01-01" })).await.created();
+            let path = format!("/people/{}", member.data()["person_id"].as_str().unwrap());
+            let photo = upload(&owner, "photo", "pia.png", &png(40, 40)).await.created();
+            owner.patch(&path, json!({ "photo_file_id": photo.id() })).await.ok();
+            match change {
+                "birth_date" => drop(owner.patch(&path, json!({ "birth_date": "2014-02-01" })).await.ok()),
+                "mark" => drop(owner.post(&format!("{path}/mark_minor"), json!({})).await.ok()),
+                _ => {
+                    let child = json!({ "role": "player", "first_name": "Child", "birth_date": "2014-02-01", "allow_duplicate": true });
+                    let child = owner.post(&roster, child).await.created();
+                    let merge = format!("/people/{}/merge", child.data()["person_id"].as_str().unwrap());
+                    let body = json!({ "into_person_id": member.data()["person_id"], "birth_date": "2014-02-01" });
+                    owner.post(&merge, body).await.ok();
+                }
+            }
+            assert_eq!(owner.get(&path).await.ok().data()["photo_file_id"], json!(null), "{change}");
+            owner.get(&format!("/files/{}/content", photo.id())).await.assert_problem(404, "not_found");
+        }
+    }
+
     async fn a_guardian_uploads_a_photo_on_the_page(w: &World) {
         let club = w.club().await;
         let path = format!("/people/{}/photo", club.max.person);

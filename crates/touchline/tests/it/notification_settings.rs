@@ -325,6 +325,23 @@ both! {
         assert_eq!(form.send("POST", &format!("{link}/settings"), Some(body)).await.status, 404);
     }
 
+    async fn adults_get_an_announcement_to_one_child_whatever_they_chose(w: &World) {
+        let club = w.club().await;
+        let id: PersonId = club.pat.parse().unwrap();
+        let stop = w.db().write(Scope::account(w.harbour, "test"), move |tx| preferences::set_email_opt_in(tx, id, false));
+        stop.await.unwrap();
+        let audience = json!({ "to": "members", "member_ids": [club.max.member] });
+        let body = json!({ "team_id": club.hawks, "kind": "announcement", "subject": "Lift", "body": "I can drive you.", "audience": audience });
+        let sent = w.owner.post("/messages", body.clone()).await.created();
+        let emails = w.owner.get(&format!("/emails?related_id={}", sent.id())).await.ok();
+        let to: Vec<_> = emails.data().as_array().unwrap().iter().map(|one| (&one["to_address"], &one["kind"])).collect();
+        assert!(to.contains(&(&json!("pat@example.org"), &json!("safeguarding"))), "{to:?}");
+        let everybody = json!({ "to": "all" });
+        let sent = w.owner.post("/messages", crate::events::with(body, json!({ "audience": everybody }))).await.created();
+        let emails = w.owner.get(&format!("/emails?related_id={}", sent.id())).await.ok();
+        assert!(!emails.data().to_string().contains("pat@example.org"), "{}", emails.data());
+    }
+
     async fn copies_of_conversations_with_a_child_cannot_be_stopped(w: &World) {
         let club = w.club().await;
         for person in [&club.kim.person, &club.pat, &club.lia.person] {

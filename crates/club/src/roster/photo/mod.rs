@@ -51,6 +51,30 @@ fn check_consent(
     Ok(())
 }
 
+/// Removes the photos of people who become minors, because no guardian was asked about them. A photo that the same request
+/// sets was checked.
+pub(super) fn remove_unchecked(tx: &Tx<'_>, people: &[PersonId]) -> Result<()> {
+    if people.is_empty() {
+        return Ok(());
+    }
+    let people = people.to_vec();
+    let with_photo: Vec<(PersonId,)> = tx.all(
+        "select p.id from person p
+         join file f on f.account_id = p.account_id and f.id = p.photo_file_id
+         where p.account_id = :account and p.id in (:people) and f.updated_at < :now",
+        bind! { people },
+    )?;
+    for (id,) in with_photo {
+        attaching::remove_of(tx, &id.to_string())?;
+        tx.execute(
+            "update person set photo_file_id = null where account_id = :account and id = :id",
+            bind! { id },
+        )?;
+        tx.audit("person.photo_removed", &id.to_string(), &json!({ "reason": "minor" }))?;
+    }
+    Ok(())
+}
+
 /// Whether the caller may decide about a photo of this minor: confirmed guardians and admins may.
 fn can_consent(db: &Reader<'_>, access: &TeamAccess, id: PersonId) -> Result<bool> {
     safeguarding::can_lower_protection(db, access, id)

@@ -129,13 +129,22 @@ pub(super) fn forbidden_contact_change(
     if changed.is_none() || *access == TeamAccess::AllTeams || access.is_self(before.id) {
         return Ok(None);
     }
-    if before.user_id.is_some() {
-        return Ok(changed);
+    Ok(if manages_contact_data(db, access, before)? { None } else { changed })
+}
+
+/// Whether a person does not sign in and is, with their dependents, only on teams that the caller manages.
+pub(super) fn manages_contact_data(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    person: &Person,
+) -> Result<bool> {
+    if person.user_id.is_some() {
+        return Ok(false);
     }
     let dependents =
-        guardian::list_by_guardian(db, &[before.id])?.into_iter().map(|one| one.person_id);
-    let family = dependents.chain([before.id]).collect();
-    Ok(if are_only_on_managed_teams(db, access, family)? { None } else { changed })
+        guardian::list_by_guardian(db, &[person.id])?.into_iter().map(|one| one.person_id);
+    let family = dependents.chain([person.id]).collect();
+    are_only_on_managed_teams(db, access, family)
 }
 
 /// Whether the caller may give a person the role of this membership. Coaches and managers who sign in see the private

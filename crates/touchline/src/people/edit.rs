@@ -31,6 +31,8 @@ struct EditPage {
     frame: Frame,
     back: String,
     form: FilledForm,
+    /// Only the page of the medical note shows it.
+    saved: String,
 }
 
 /// The form with the values of the person.
@@ -52,7 +54,7 @@ fn edit_form(person: &Person) -> FilledForm {
 fn show_form(visitor: &Admin, person: &Person, form: FilledForm) -> PageResult {
     let name = person::display_name(person);
     let frame = visitor.frame(t!("Edit {name}", name), Section::People);
-    render(form.status(), &EditPage { frame, back: path(person.id), form })
+    render(form.status(), &EditPage { frame, back: path(person.id), form, saved: String::new() })
 }
 
 pub(super) async fn form(PathParams(id): PathParams<PersonId>, visitor: Admin) -> PageResult {

@@ -18,6 +18,8 @@ struct NotePage {
     frame: Frame,
     back: String,
     form: FilledForm,
+    /// The saved note, if somebody else changed it meanwhile.
+    saved: String,
 }
 
 /// Asks before the note is shown.
@@ -32,10 +34,22 @@ pub(super) async fn ask(PathParams(id): PathParams<PersonId>, visitor: Admin) ->
         .respond()
 }
 
-fn show_form(visitor: &Admin, person: &Person, form: FilledForm) -> PageResult {
+fn show_form(visitor: &Admin, person: &Person, form: FilledForm, saved: String) -> PageResult {
     let name = person::display_name(person);
     let frame = visitor.frame(t!("Medical note of {name}", name), Section::People);
-    render(form.status(), &NotePage { frame, back: path(person.id), form })
+    render(form.status(), &NotePage { frame, back: path(person.id), form, saved })
+}
+
+/// Records that the visitor reads the note.
+async fn record_reading(visitor: &Admin, id: PersonId) -> Result<()> {
+    let read = move |tx: &Tx<'_>| {
+        let profile = profile::show(tx, &TeamAccess::AllTeams, id)?;
+        match profile.read_audit_entry() {
+            Some(entry) => tx.audit(entry.action, &entry.subject, &entry.details),
+            None => Ok(()),
+        }
+    };
+    visitor.write(read).await
 }
 
 /// Shows the note; saves it if the form contains one.
@@ -48,20 +62,17 @@ pub(super) async fn submit(
         .filled_from(&json!({ "medical_note": person.medical_note }))
         .fingerprint();
     if form.get("medical_note").is_none() {
-        let read = move |tx: &Tx<'_>| {
-            let profile = profile::show(tx, &TeamAccess::AllTeams, id)?;
-            match profile.read_audit_entry() {
-                Some(entry) => tx.audit(entry.action, &entry.subject, &entry.details),
-                None => Ok(()),
-            }
-        };
-        visitor.write(read).await?;
-        return show_form(&visitor, &person, current);
+        record_reading(&visitor, id).await?;
+        return show_form(&visitor, &person, current, String::new());
     }
     let mut form = FilledForm::submitted(FIELDS, &form);
-    if !form.conflicts_with(&current)
-        && let Some(change) = form.parse::<ProfileChange>()
-    {
+    if form.conflicts_with(&current) {
+        // The visitor has not seen this note, and would overwrite it.
+        record_reading(&visitor, id).await?;
+        let saved = person.medical_note.clone().unwrap_or_default();
+        return show_form(&visitor, &person, form, saved);
+    }
+    if let Some(change) = form.parse::<ProfileChange>() {
         let save = move |tx: &Tx<'_>| {
             profile::change(tx, &TeamAccess::AllTeams, id, &IfMatch::Absent, change)
         };
@@ -69,5 +80,5 @@ pub(super) async fn submit(
             return Ok(see_other(&format!("{}?done=saved", path(id))));
         }
     }
-    show_form(&visitor, &person, form)
+    show_form(&visitor, &person, form, String::new())
 }

@@ -53,8 +53,10 @@ impl PastedTable {
             _ => guess.is_some(),
         };
         let headings = if has_headings && !rows.is_empty() { rows.remove(0) } else { Vec::new() };
+        // A table with more rows is refused, so they need not be read.
+        let sample = &rows[..rows.len().min(MAX_ROWS)];
         let guess =
-            guess.filter(|_| has_headings).unwrap_or_else(|| column::from_cells(&rows, today));
+            guess.filter(|_| has_headings).unwrap_or_else(|| column::from_cells(sample, today));
         // Choices for a table with other columns do not count.
         let is_same = form.text("columns") == guess.len().to_string();
         let chosen = |index: usize| Column::parse(form.text(&format!("column-{index}")));
@@ -63,7 +65,7 @@ impl PastedTable {
             columns.map(|(at, guess)| chosen(at).filter(|_| is_same).unwrap_or(guess)).collect();
         let mut pasted = Self { text, has_headings, headings, columns, order: default_order, rows };
         let order = DateOrder::parse(form.text("dates"));
-        pasted.order = order.or_else(|| date::guess_order(pasted.dates())).unwrap_or(default_order);
+        pasted.order = order.or_else(|| date::guess_order(pasted.dates().take(MAX_ROWS))).unwrap_or(default_order);
         pasted
     }
 

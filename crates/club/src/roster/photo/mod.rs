@@ -2,6 +2,7 @@
 
 pub mod pages;
 
+use super::guards;
 use super::person::{self, Person};
 use super::profile::{self, Profile};
 use super::safeguarding;
@@ -40,6 +41,9 @@ fn check_consent(
     violations: &mut Violations,
 ) -> Result<()> {
     if !safeguarding::is_minor(db, id)? {
+        if !can_set_of_adult(db, access, id)? {
+            violations.forbidden("/photo_file_id", "forbidden", guards::ADMIN_ONLY);
+        }
         return Ok(());
     }
     if !can_consent(db, access, id)? {
@@ -78,6 +82,14 @@ pub(super) fn remove_unchecked(tx: &Tx<'_>, people: &[PersonId]) -> Result<()> {
 /// Whether the caller may decide about a photo of this minor: confirmed guardians and admins may.
 fn can_consent(db: &Reader<'_>, access: &TeamAccess, id: PersonId) -> Result<bool> {
     safeguarding::can_lower_protection(db, access, id)
+}
+
+/// Whether the caller may set the photo of this adult: their own, or as for contact data, that of a person who does not sign
+/// in and is only on teams that the caller manages.
+fn can_set_of_adult(db: &Reader<'_>, access: &TeamAccess, id: PersonId) -> Result<bool> {
+    Ok(*access == TeamAccess::AllTeams
+        || access.is_self(id)
+        || guards::manages_contact_data(db, access, &person::find(db, id)?)?)
 }
 
 /// The error for callers who may not decide about a photo of a minor.

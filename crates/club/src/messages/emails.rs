@@ -2,7 +2,6 @@
 //! messages in conversations to people who do not sign in. If the two-adults rule applies, all adults get the message at
 //! once, so that everybody who counts as a second adult sees it.
 
-
 use super::message::{Kind, MessageRecord};
 use super::recipients::Recipients;
 use super::{markdown, people, receipt};

@@ -149,7 +149,16 @@ pub(super) async fn save(
     StaffForm { visitor, form }: StaffForm,
 ) -> PageResult {
     let saved = read(&visitor, at).await?;
-    let mut form = saved.prepare(FilledForm::submitted(FIELDS, &form));
+    let submitted = FilledForm::submitted(FIELDS, &form);
+    let entered_note = submitted.text("medical_note").to_owned();
+    let mut form = saved.prepare(submitted);
+    if saved.has_note && !entered_note.is_empty() {
+        // Somebody else added a note meanwhile. It must not be overwritten unseen, and the entered one must not get lost.
+        form.report_conflict(saved.member.version);
+        let mut differences = saved.differences(&form);
+        differences.push((t!("Your medical note, which was not saved"), entered_note));
+        return page(&visitor, saved, form, differences);
+    }
     let Some(change) = saved.change(&mut form) else {
         return page(&visitor, saved, form, Vec::new());
     };

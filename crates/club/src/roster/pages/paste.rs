@@ -65,7 +65,9 @@ impl PastedTable {
             columns.map(|(at, guess)| chosen(at).filter(|_| is_same).unwrap_or(guess)).collect();
         let mut pasted = Self { text, has_headings, headings, columns, order: default_order, rows };
         let order = DateOrder::parse(form.text("dates"));
-        pasted.order = order.or_else(|| date::guess_order(pasted.dates().take(MAX_ROWS))).unwrap_or(default_order);
+        pasted.order = order
+            .or_else(|| date::guess_order(pasted.dates().take(MAX_ROWS)))
+            .unwrap_or(default_order);
         pasted
     }
 

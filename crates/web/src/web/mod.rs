@@ -50,6 +50,7 @@ pub mod routes;
 pub mod server;
 mod session_cookie;
 pub mod stream;
+mod unsent_form;
 pub mod team_look;
 pub mod body_progress;
 pub mod upload_form;

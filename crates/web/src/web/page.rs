@@ -357,13 +357,17 @@ pub fn error_page(error: &Error, request_id: &str, signed_in: bool) -> Response 
     };
     // If even this page cannot be rendered, only the status is sent.
     let mut response = html(status, &page).unwrap_or_else(|_| status.into_response());
-    // If htmx requested a part of a page, it shows the error card in place of the main content.
+    replace_main_content(&mut response);
+    response
+}
+
+/// If htmx requested a part of a page, it shows the card of this response in place of the main content.
+pub(super) fn replace_main_content(response: &mut Response) {
     for (name, value) in
         [("hx-retarget", "#main"), ("hx-reselect", ".sheet"), ("hx-reswap", "innerHTML")]
     {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
-    response
 }
 
 /// The heading and text that explain an error to a person.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
-use http::header::{ACCEPT_LANGUAGE, CACHE_CONTROL, LOCATION, USER_AGENT};
+use http::header::{ACCEPT_LANGUAGE, CACHE_CONTROL, LOCATION, REFERER, USER_AGENT};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use kit::secret::{Token, TokenKind};
@@ -25,6 +25,7 @@ use super::page::{Flash, Frame, Section};
 use super::public_url;
 use super::session_cookie::session_cookie;
 pub use super::session_cookie::{clear_session_cookie, csrf_token, set_session_cookie};
+use super::unsent_form;
 use crate::accounts::permissions::{AccessLevel, Permission};
 use crate::accounts::roster_access::RosterAccess;
 use crate::accounts::session::{self, Browser, SessionLookup};
@@ -44,6 +45,8 @@ pub enum PageError {
     Error(Box<Error>),
     /// A redirect to another page that comes first, such as sign-in.
     Redirect(String),
+    /// Another page instead.
+    Page(Box<Response>),
 }
 
 impl From<Error> for PageError {
@@ -57,6 +60,7 @@ impl IntoResponse for PageError {
         match self {
             Self::Error(error) => error.into_response(),
             Self::Redirect(path) => see_other(&path),
+            Self::Page(response) => *response,
         }
     }
 }
@@ -152,6 +156,14 @@ impl Guest {
         Frame { session, ..Frame::plain(title).csrf(self.csrf.clone()) }
     }
 
+    /// The path of our own page that led here.
+    fn referring_path(&self) -> Option<&str> {
+        let url = self.headers.get(REFERER).and_then(|value| value.to_str().ok())?;
+        let (_, path) = url.split_once("://")?.1.split_once('/')?;
+        let start = url.len() - path.len() - 1;
+        Some(safe_redirect_path(&url[start..])).filter(|path| *path != "/")
+    }
+
     /// The name of the session for the service worker. Empty if nobody is signed in.
     fn session_name(&self) -> String {
         let visit = self.visit.as_ref().filter(|visit| !visit.pending);
@@ -234,7 +246,17 @@ impl<N: Permission> FromRequest<App> for VisitorForm<N> {
     type Rejection = PageError;
 
     async fn from_request(request: Request, app: &App) -> PageResult<Self> {
-        let GuestForm { guest, form } = GuestForm::from_request(request, app).await?;
+        let (mut parts, body) = request.into_parts();
+        let guest = Guest::load(&mut parts, app).await?;
+        let request = Request::from_parts(parts, body);
+        let signed_in = guest.visit.as_ref().is_some_and(|visit| !visit.pending);
+        let form = Form::read_unconfirmed(request, app, signed_in).await?;
+        let confirmed = form.check_token(&guest.csrf);
+        if (guest.visit.is_none() || confirmed.is_err()) && unsent_form::can_repeat(&guest, &form) {
+            let page = unsent_form::respond(&guest, &form, guest.referring_path())?;
+            return Err(PageError::Page(Box::new(page)));
+        }
+        confirmed?;
         Ok(Self { visitor: Visitor::authorize(guest).await?, form })
     }
 }

@@ -44,13 +44,21 @@ pub struct Form(Vec<(String, String)>);
 impl Form {
     /// Reads a form. `csrf` is the token that the form must contain.
     pub async fn read(request: Request, app: &App, csrf: &str, signed_in: bool) -> Result<Self> {
+        let form = Self::read_unconfirmed(request, app, signed_in).await?;
+        form.check_token(csrf)?;
+        Ok(form)
+    }
+
+    /// Reads a form of our own site whose token is not checked yet.
+    pub(super) async fn read_unconfirmed(
+        request: Request,
+        app: &App,
+        signed_in: bool,
+    ) -> Result<Self> {
         check_same_origin(app, request.headers())?;
         check_type(request.headers())?;
         let max = if signed_in { MAX_BYTES_SIGNED_IN } else { MAX_BYTES };
-        let bytes = body::read(request, app, max).await?;
-        let form = Self::parse(&bytes)?;
-        form.check_token(csrf)?;
-        Ok(form)
+        Self::parse(&body::read(request, app, max).await?)
     }
 
     /// Reads a form that may have files, whose origin was checked with [`Self::check_origin`].
@@ -71,7 +79,7 @@ impl Form {
         check_same_origin(app, request.headers())
     }
 
-    fn check_token(&self, csrf: &str) -> Result<()> {
+    pub(super) fn check_token(&self, csrf: &str) -> Result<()> {
         let token = self.get(CSRF).unwrap_or_default();
         if constant_time_eq(token.as_bytes(), csrf.as_bytes()) {
             Ok(())

@@ -1,0 +1,86 @@
+//! The page for a form that arrives without the session of its page: the visitor has signed out in another tab, the
+//! session has ended, or somebody has signed in since. It shows what was entered and can send it again, so nothing is
+//! lost.
+
+use askama::Template;
+use axum::response::Response;
+use http::StatusCode;
+
+use super::form::{CSRF, Form};
+use super::page::{self, Frame, SIGN_IN};
+use super::visitor::{Guest, PageResult, url_encode};
+
+/// Paths whose forms must be opened again: what they do depends on who signs in.
+const NOT_REPEATED: [&str; 6] =
+    ["/oauth/", "/account", "/sign-", "/confirm", "/set-up", "/admin/keys"];
+/// Parts of the names of fields that must not be sent back.
+const SECRETS: [&str; 2] = ["password", "secret"];
+
+#[derive(Template)]
+#[template(path = "unsent_form.html")]
+struct UnsentPage<'a> {
+    frame: Frame,
+    action: &'a str,
+    /// All fields of the form except the CSRF token.
+    fields: Vec<(&'a str, &'a str)>,
+    /// What somebody entered or chose.
+    entered: Vec<&'a str>,
+    /// The name of the user who is signed in now.
+    user: Option<&'a str>,
+    sign_in: String,
+}
+
+/// Whether a form may be sent again from this page.
+pub(super) fn can_repeat(guest: &Guest, form: &Form) -> bool {
+    let path = &guest.path_and_query;
+    let is_pending = guest.visit.as_ref().is_some_and(|visit| visit.pending);
+    let has_secret =
+        |name: &str| name == "code" || SECRETS.iter().any(|secret| name.contains(secret));
+    !is_pending
+        && !NOT_REPEATED.iter().any(|start| path.starts_with(start))
+        && !form.with_prefix("").any(|(name, _)| has_secret(name))
+}
+
+/// The page. The form must have come from our own site.
+pub(super) fn respond(guest: &Guest, form: &Form, back: Option<&str>) -> PageResult<Response> {
+    let fields: Vec<_> = form.with_prefix("").filter(|(name, _)| *name != CSRF).collect();
+    let entered = fields.iter().map(|(_, value)| value.trim()).filter(|text| is_readable(text));
+    let user = guest.visit.as_ref().map(|visit| visit.name.as_str());
+    let title = if user.is_some() { t!("Send it again?") } else { t!("You are signed out") };
+    let sign_in = back.map(|path| format!("{SIGN_IN}?next={}", url_encode(path)));
+    let unsent = UnsentPage {
+        frame: guest.frame(title),
+        action: &guest.path_and_query,
+        entered: entered.collect(),
+        fields,
+        user,
+        sign_in: sign_in.unwrap_or_else(|| SIGN_IN.to_owned()),
+    };
+    let mut response = page::html(StatusCode::FORBIDDEN, &unsent)?;
+    page::replace_main_content(&mut response);
+    Ok(guest.with_cookie(response))
+}
+
+/// Whether a value is something that a person entered, as opposed to an id, a nonce, a path or the state of the form.
+fn is_readable(value: &str) -> bool {
+    let is_id = value.split_once('_').is_some_and(|(kind, id)| kind.len() <= 5 && id.len() == 26);
+    let is_number = value.len() > 15 && value.bytes().all(|byte| byte.is_ascii_hexdigit());
+    !(value.is_empty() || is_id || is_number || value.starts_with(['/', '{']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_and_hidden_values_are_not_shown() {
+        for text in ["Ten minutes late", "18:30", "yes", "a_b", "2026-09-06"] {
+            assert!(is_readable(text), "{text}");
+        }
+        let hidden =
+            ["", "mem_01kbm2x5q8f7vr0n3hd9tzc4wy", "0123456789abcdef0123456789abcdef", "/", "{}"];
+        for text in hidden {
+            assert!(!is_readable(text), "{text}");
+        }
+    }
+}

@@ -46,7 +46,7 @@ pub(crate) async fn measure(
 }
 
 /// A browser's request, which accepts compressed responses.
-fn browser_request(path: &str, cookie: &str) -> Vec<u8> {
+pub(crate) fn browser_request(path: &str, cookie: &str) -> Vec<u8> {
     format!(
         "GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/html,*/*\r\n\
          Accept-Encoding: gzip, deflate, br\r\nCookie: __Host-touchline={cookie}\r\n\r\n"
@@ -55,7 +55,7 @@ fn browser_request(path: &str, cookie: &str) -> Vec<u8> {
 }
 
 /// The files that a page links to, without duplicates and fragments.
-fn linked_files(html: &str) -> BTreeSet<&str> {
+pub(crate) fn linked_files(html: &str) -> BTreeSet<&str> {
     let links = html.split('"').filter(|text| text.starts_with("/assets/"));
     links.map(|text| text.split_once('#').map_or(text, |(file, _)| file)).collect()
 }

@@ -22,7 +22,9 @@ mod load;
 mod machine;
 mod memory;
 mod options;
+mod family;
 mod admin_overview;
+mod pages;
 mod posting;
 mod process;
 mod reads;
@@ -103,6 +105,7 @@ async fn run_benchmarks(measure: &Measure) -> Result<()> {
                 Section::Pagination => pagination::measure(&environment, measure).await?,
                 Section::Schedule => schedule::measure(&environment, measure).await?,
                 Section::Signin => signin::measure(&environment, measure).await?,
+                Section::Pages => pages::measure(&environment, measure).await?,
                 Section::Webhooks => webhooks::measure(&environment, measure).await?,
                 Section::Shop => shop::measure(&environment, measure).await?,
                 Section::Dues => dues::measure(&environment, measure).await?,

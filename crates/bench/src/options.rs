@@ -68,6 +68,7 @@ pub(crate) enum Section {
     Pagination,
     Schedule,
     Signin,
+    Pages,
     Webhooks,
     Shop,
     Dues,
@@ -75,12 +76,13 @@ pub(crate) enum Section {
 }
 
 impl Section {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Reads,
         Self::Writes,
         Self::Pagination,
         Self::Schedule,
         Self::Signin,
+        Self::Pages,
         Self::Webhooks,
         Self::Shop,
         Self::Dues,
@@ -94,6 +96,7 @@ impl Section {
             Self::Pagination => "pagination",
             Self::Schedule => "schedule",
             Self::Signin => "signin",
+            Self::Pages => "pages",
             Self::Webhooks => "webhooks",
             Self::Shop => "shop",
             Self::Dues => "dues",

@@ -436,6 +436,7 @@ export const PAGES = [
   ['schedule-month', '/schedule', 'family', at('/schedule?view=month')],
   ['schedule-past', '/schedule', 'family', at('/schedule?past=1')],
   ['schedule-print', '/schedule/print', 'family', at('/schedule/print')],
+  ['schedule-away', '/schedule/away', 'family', at('/schedule/away')],
   ['schedule-subscribe', '/schedule/subscribe', 'family', at('/schedule/subscribe')],
   ['schedule-subscribed', '/schedule/subscribe', 'family', async (page) => {
     await page.goto('/schedule/subscribe')

@@ -36,4 +36,5 @@ pub const MIGRATIONS: &[Migration] = migrations![
     "0021_files",
     "0022_email_preferences",
     "0023_home",
+    "0024_long_events",
 ];

@@ -1,5 +1,7 @@
 //! The page with the away dates of a person, for the person, their guardians and the staff of their teams.
 
+use std::collections::BTreeSet;
+
 use super::away_date::{self, AwayDate, NewAwayDate};
 use super::{AwayDateId, AwayDatesRead, AwayDatesWrite};
 use crate::prelude::*;
@@ -25,6 +27,7 @@ const DONE: [(&str, &str); 2] =
 /// Routes of the away date pages.
 pub fn router() -> Router<App> {
     Router::new()
+        .route("/schedule/away", get(choose))
         .route("/people/{person}/away", get(show).post(add))
         .route("/people/{person}/away/{away}/remove", post(remove))
 }
@@ -40,6 +43,29 @@ struct AwayPage {
     /// The number of coming events that are answered because of these days.
     answered: i64,
     form: FilledForm,
+}
+
+#[derive(Template)]
+#[template(path = "away_dates/choose.html")]
+struct ChoosePage {
+    frame: Frame,
+    /// The people of the family who are on a team.
+    people: Vec<(PersonId, String)>,
+}
+
+/// The page of the only person of the family who is on a team, or the people to choose from.
+async fn choose(visitor: Visitor<AwayDatesRead>) -> PageResult {
+    let memberships = visitor.roster_access().await?.memberships;
+    let ids: BTreeSet<_> = memberships.iter().map(|one| one.person_id).collect();
+    if let (Some(only), 1) = (ids.first(), ids.len()) {
+        return Ok(see_other(&format!("/people/{only}/away")));
+    }
+    let load = move |db: &Reader<'_>| person::find_many(db, ids.into_iter().collect());
+    let people = visitor.read(load).await?.into_values();
+    let people = people.filter(|person| person.erased_at.is_none());
+    let people = people.map(|person| (person.id, person::display_name(&person))).collect();
+    let frame = visitor.frame(t!("Away dates"), Section::Schedule);
+    render(StatusCode::OK, &ChoosePage { frame, people })
 }
 
 async fn page<N: Permission>(visitor: &Visitor<N>, id: PersonId, form: FilledForm) -> PageResult {

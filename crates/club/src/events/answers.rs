@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::event::{EventView, Status};
 use super::rsvp::{self, Answer, Closed};
+use super::undo;
 use crate::accounts::roster_access::RosterAccess;
 use crate::prelude::*;
 
@@ -36,6 +37,8 @@ pub struct PersonAnswer {
     pub place: Option<i64>,
     /// Whether the answer comes from the dates on which the person is away.
     pub by_away_date: bool,
+    /// The version of the answer, if the visitor gave it a moment ago and can undo it.
+    pub undoable: Option<i64>,
 }
 
 row! {
@@ -55,6 +58,8 @@ row! {
         answer: Answer,
         note: Option<String>,
         answered_by: String,
+        answered_at: Timestamp,
+        version: i64,
         place: Option<i64>,
     }
 }
@@ -69,12 +74,20 @@ impl AnswerBlock {
         let members = asked_members(db, roster_access, events)?;
         let answers = given_answers(db, &members, events)?;
         let own = &roster_access.own_person_ids;
+        let undoable = |given: &GivenAnswer| {
+            undo::can_undo(db, &given.answered_by, given.answered_at).then_some(given.version)
+        };
         let block = |view: &EventView| {
             let event = &view.event;
             let asked = members.iter().filter(|one| one.team_id == event.team_id);
             let asked = asked.filter(|_| event.rsvp_enabled);
-            let person =
-                |one: &AskedMember| person_answer(one, own, answers.get(&(event.id, one.id)));
+            let person = |one: &AskedMember| {
+                let given = answers.get(&(event.id, one.id));
+                PersonAnswer {
+                    undoable: given.and_then(undoable),
+                    ..person_answer(one, own, given)
+                }
+            };
             Self {
                 event_id: event.id,
                 team_id: event.team_id,
@@ -113,6 +126,7 @@ fn person_answer(one: &AskedMember, own: &[PersonId], given: Option<&GivenAnswer
         note: given.and_then(|given| given.note.clone()),
         place: given.and_then(|given| given.place),
         by_away_date: given.is_some_and(|given| given.answered_by == rsvp::BY_AWAY_DATE),
+        undoable: None,
     }
 }
 
@@ -170,7 +184,8 @@ fn given_answers(
     let events: Vec<_> = events.iter().map(|view| view.event.id).collect();
     // The position on the waiting list is the number of those who are not behind the member.
     let answers: Vec<GivenAnswer> = db.all(
-        "select r.event_id, r.member_id, r.answer, r.note, r.answered_by,
+        "select r.event_id, r.member_id, r.answer, r.note, r.answered_by, r.answered_at,
+                r.version,
                 case when r.place is null then null else
                     (select count(*) from rsvp o
                      where o.account_id = r.account_id and o.event_id = r.event_id

@@ -260,6 +260,23 @@ pub fn find(db: &Reader<'_>, access: &TeamAccess, id: EventId) -> Result<Event> 
     Ok(event)
 }
 
+/// Which of these accounts an event belongs to.
+pub fn find_account(
+    db: &Reader<'_>,
+    accounts: Vec<AccountId>,
+    id: EventId,
+) -> Result<Option<AccountId>> {
+    if accounts.is_empty() {
+        return Ok(None);
+    }
+    let account: Option<(AccountId,)> = db.optional(
+        "select account_id from event where account_id in (:accounts) and id = :id
+         /* any account */",
+        bind! { accounts, id },
+    )?;
+    Ok(account.map(|(id,)| id))
+}
+
 /// All events of a series, in order.
 pub fn of_series(db: &Reader<'_>, series_id: SeriesId) -> Result<Vec<Event>> {
     let text = sql!(

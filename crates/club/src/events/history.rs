@@ -65,6 +65,17 @@ const SELECT_HISTORY: &str =
     "select event_id, member_id, position, answer, note, answered_by, answered_at
     from rsvp_change where account_id = :account and event_id = :event and member_id = :member";
 
+/// The latest entries of a member's answers to an event, newest first.
+pub(super) fn latest(
+    db: &Reader<'_>,
+    event: EventId,
+    member: MemberId,
+    limit: i64,
+) -> Result<Vec<RsvpChange>> {
+    let text = sql!(SELECT_HISTORY, " order by position desc limit :limit");
+    Ok(db.all(text, bind! { event, member, limit })?)
+}
+
 /// A page of the members who have not answered an event.
 pub fn unanswered(
     db: &Reader<'_>,

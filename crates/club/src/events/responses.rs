@@ -1,7 +1,7 @@
 //! Who comes to an event: all members who are asked, with their answers.
 
 use super::event::Event;
-use super::rsvp::Answer;
+use super::rsvp::{self, Answer};
 use crate::prelude::*;
 use crate::roster::membership::Role;
 
@@ -33,6 +33,11 @@ impl Response {
         }
     }
 
+    /// Whether the answer comes from the dates on which the person is away.
+    pub fn is_away(&self) -> bool {
+        self.answered_by.as_deref() == Some(rsvp::BY_AWAY_DATE)
+    }
+
     /// The first name, or the name that the person prefers.
     pub fn first_name(&self) -> &str {
         self.preferred_name.as_ref().unwrap_or(&self.first_name)
@@ -40,7 +45,7 @@ impl Response {
 }
 
 /// Everybody who is asked to come to an event or has answered it, by name. Those on the waiting list are in its order.
-/// Families see all answers, but only the notes of their own family.
+/// Families see all answers, but the notes and who answered only of their own family.
 pub fn list(db: &Reader<'_>, access: &TeamAccess, event: &Event) -> Result<Vec<Response>> {
     let (id, team) = (event.id, event.team_id);
     let mut responses: Vec<Response> = db.all(
@@ -57,7 +62,7 @@ pub fn list(db: &Reader<'_>, access: &TeamAccess, event: &Event) -> Result<Vec<R
     )?;
     for response in &mut responses {
         if access.check_person(team, response.person_id).is_err() {
-            response.note = None;
+            (response.note, response.answered_by) = (None, None);
         }
     }
     responses.sort_by_key(|response| response.place);

@@ -197,8 +197,8 @@ pub fn record_answer(
     let before = find_optional(tx, event.id, member)?;
     let previous_answer = before.as_ref().map(|before| before.answer);
     let answer = resolve_answer(&event, previous_answer, new.answer);
-    // Somebody who gives the answer that an away date has set makes it their own.
-    let takes_over = |before: &Rsvp| before.answered_by == BY_AWAY_DATE && by != BY_AWAY_DATE;
+    // Somebody who gives the answer that an away date has set makes it their own, and can undo that.
+    let takes_over = |before: &Rsvp| (before.answered_by == BY_AWAY_DATE) != (by == BY_AWAY_DATE);
     if let Some(before) = &before
         && (before.answer, &before.note) == (answer, &new.note)
         && !takes_over(before)
@@ -248,7 +248,11 @@ fn resolve_answer(event: &Event, previous: Option<Answer>, choice: Choice) -> An
 }
 
 /// The person of a member, if the member is invited to the event.
-fn find_invited_person(tx: &Tx<'_>, event: &Event, member: MemberId) -> Result<PersonId> {
+pub(super) fn find_invited_person(
+    tx: &Tx<'_>,
+    event: &Event,
+    member: MemberId,
+) -> Result<PersonId> {
     let (team, person, status): (TeamId, PersonId, String) = tx.one(
         "select team_id, person_id, status from member
          where account_id = :account and id = :member",

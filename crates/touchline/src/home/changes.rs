@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::events::event::{self, Event, EventView, Status};
+use crate::events::event::{self, Event, EventView};
 use crate::prelude::*;
 
 /// How long changes are shown to somebody who has never confirmed any.
@@ -25,14 +25,12 @@ pub(super) fn list(db: &Reader<'_>, access: &TeamAccess, user: UserId) -> Result
     } else {
         sql!(Event::SELECT, " where account_id = :account", CHANGED)
     };
-    let mut events = event::views(db, db.all(text, values)?)?;
-    events.sort_by_key(|view| (view.event.status != Status::Cancelled, view.event.starts_at));
-    Ok(events)
+    event::views(db, db.all(text, values)?)
 }
 
 const CHANGED: &str = "
     and starts_at > :now and starts_at < :until and revision > 0 and revised_at > :seen
-    order by starts_at, id limit :limit";
+    order by case when status = 'cancelled' then 0 else 1 end, starts_at, id limit :limit";
 
 fn last_confirmed(db: &Reader<'_>, user: UserId) -> Result<Timestamp> {
     let seen: Option<(Timestamp,)> = db.optional(

@@ -10,6 +10,7 @@ use crate::accounts::roster_access::RosterAccess;
 use crate::dues::due::{self, DueFilter, DueView};
 use crate::events::answers::AnswerBlock;
 use crate::events::event::{self, EventFilter, EventView};
+use crate::events::ongoing;
 use crate::events::pages::display::TeamNames;
 use crate::joining::claim;
 use crate::messages::listing::{self, MessageFilter};
@@ -19,7 +20,7 @@ use crate::web::nav::Nav;
 
 /// How far ahead Home looks.
 const LOOK_AHEAD: Duration = Duration::from_secs(21 * 86_400);
-/// Events that began this long ago may still go on.
+/// Events that began this long ago may still go on. Longer ones are read separately.
 const MAX_ONGOING: Duration = Duration::from_secs(12 * 3600);
 const MAX_EVENTS: i64 = 40;
 const MAX_ANNOUNCEMENTS: i64 = 3;
@@ -86,12 +87,12 @@ fn coming_events(db: &Reader<'_>, access: &TeamAccess) -> Result<Vec<EventView>>
     if *access != TeamAccess::AllTeams && access.team_filter().1.is_empty() {
         return Ok(Vec::new());
     }
-    let filter = EventFilter {
-        from: Some(db.now().minus(MAX_ONGOING)),
-        to: Some(db.now().plus(LOOK_AHEAD)),
-        ..EventFilter::default()
-    };
-    event::list(db, access, &filter, &first_page(MAX_EVENTS, Order::Asc))
+    let from = db.now().minus(MAX_ONGOING);
+    let filter =
+        EventFilter { from: Some(from), to: Some(db.now().plus(LOOK_AHEAD)), ..EventFilter::default() };
+    let mut events = ongoing::list(db, access, &filter, from)?;
+    events.extend(event::list(db, access, &filter, &first_page(MAX_EVENTS, Order::Asc))?);
+    Ok(events)
 }
 
 fn unread_announcements(db: &Reader<'_>, roster_access: &RosterAccess) -> Result<Vec<Message>> {

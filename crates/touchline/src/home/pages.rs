@@ -21,6 +21,11 @@ use crate::web::prelude::*;
 use crate::web::team_look::TeamLook;
 use crate::web::visitor::Guest;
 
+/// The maximum number of forms among the events that need an answer, and on the page. An event without a form counts as
+/// one. Parents of many teams find the other events in the schedule.
+const MAX_OPEN_FORMS: usize = 10;
+const MAX_FORMS: usize = 18;
+
 /// A visitor who sees the schedules of their teams.
 pub(super) type FamilyVisitor = Visitor<EventsRead>;
 
@@ -92,6 +97,8 @@ struct HomePage {
     shown_at: Timestamp,
     ask: Vec<Item>,
     coming: Vec<Item>,
+    /// The number of other events that need an answer.
+    more_to_answer: usize,
     announcements: Vec<(TeamLook, String, Message)>,
     dues: Vec<DueView>,
     duties: Vec<MyDuty>,
@@ -153,12 +160,14 @@ fn arrange(
     };
     let changes: Vec<_> = data.changes.iter().map(change).collect();
     let items = data.events.into_iter().map(|(view, block)| Item::new(view, block, teams, access));
-    let (ask, coming): (Vec<_>, Vec<_>) = items.partition(|item| item.block.needs_answer());
+    let (mut ask, mut coming): (Vec<_>, Vec<_>) = items.partition(|item| item.block.needs_answer());
     let message =
         |message: Message| (teams.look(message.team_id), teams.name(message.team_id), message);
     let today = data.account.timezone.day(now);
     let today = format::long_day(Locale::current_or_english(), today);
     let wanted = ask.iter().map(|item| item.block.unanswered()).sum();
+    let (more_to_answer, open) = truncate(&mut ask, MAX_OPEN_FORMS);
+    truncate(&mut coming, MAX_FORMS - open.min(MAX_OPEN_FORMS));
     HomePage {
         frame: visitor.frame(today, Section::Home),
         lead: lead(wanted, changes.len()),
@@ -166,6 +175,7 @@ fn arrange(
         shown_at: now,
         ask,
         coming,
+        more_to_answer,
         announcements: data.announcements.into_iter().map(message).collect(),
         dues: data.dues,
         duties,
@@ -174,6 +184,22 @@ fn arrange(
         card_payments: visitor.app().cards.is_some(),
         people: String::new(),
     }
+}
+
+/// Keeps the first events whose forms fit into the page, but at least one. Returns the number of events that were left
+/// out, and the number of forms that were kept.
+fn truncate(items: &mut Vec<Item>, max_forms: usize) -> (usize, usize) {
+    let (mut forms, mut kept) = (0, 0);
+    for item in items.iter() {
+        let more = forms + item.block.people.len().max(1);
+        if kept > 0 && more > max_forms {
+            break;
+        }
+        (forms, kept) = (more, kept + 1);
+    }
+    let left_out = items.len() - kept;
+    items.truncate(kept);
+    (left_out, forms)
 }
 
 /// One line below the date: how much there is to do.

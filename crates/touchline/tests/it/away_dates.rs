@@ -169,5 +169,13 @@ both! {
         parent.post(&remove, &[]).await.redirects_to(&format!("{path}?done=removed"));
         parent.post(&remove, &[]).await.redirects_to(&format!("{path}?done=removed"));
         assert_eq!(answer(w, &event, &club.max.member).await, None);
+
+        parent.get("/schedule").await.ok().shows("/schedule/away");
+        parent.get("/schedule/away").await.redirects_to(&path);
+        let child = json!({ "first_name": "Ben", "guardians": [{ "id": club.pat }] });
+        let ben = w.add_member(&club.otters, child).await;
+        parent.get("/schedule/away").await.ok().shows(&path).shows(&format!("/people/{}/away", ben.person));
+        w.browser(club.outsider.id).await.get("/schedule/away").await.ok().shows("Nobody in your family");
+        w.browser(club.coach.id).await.get(&format!("/teams/{}/roster/{}", club.hawks, club.max.member)).await.ok().shows(&path);
     }
 }

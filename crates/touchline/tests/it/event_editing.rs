@@ -80,7 +80,7 @@ both! {
         assert_eq!(event["location"]["name"], "Harbour <hall>");
         assert_eq!((&event["duties"][0]["name"], &event["duties"][0]["slots"]), (&json!("Bring oranges"), &json!(2)));
         // The next form has the same times and place, one week later.
-        let next = coach.get("/events/new").await.ok().shows("value=\"2026-09-22\"").shows("value=\"18:30\"");
+        let next = coach.get("/events/new").await.ok().shows("value=\"2026-09-08\"").shows("value=\"18:30\"");
         assert!(!next.text.contains("Bring &#60;water") && !next.text.contains("value=\"Bring oranges"), "{}", next.text);
         let copy = format!("/events/new?copy={}", event["id"].as_str().unwrap());
         coach.get(&copy).await.ok().shows("Bring &#60;water&#62;").shows("value=\"Bring oranges").shows("value=\"14\"");

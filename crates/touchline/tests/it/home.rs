@@ -81,8 +81,67 @@ both! {
         let path = format!("/events/{}/rsvps/{}", event.id(), club.max.member);
         w.owner.put(&path, json!({ "answer": "yes" })).await.ok();
         let mut coach = w.browser(club.coach.id).await;
-        coach.get("/").await.ok().shows("1 going").shows("Remind unanswered").shows("/events/new").shows("/messages/new").shows("/roster/new");
+        let path = format!("/events/{}/rsvps/{}", event.id(), club.zoe.member);
+        w.owner.put(&path, json!({ "answer": "no" })).await.ok();
+        coach.get("/").await.ok().shows("1 going").shows("1 can’t go").shows("2 no answer").shows("Remind unanswered").shows("/events/new").shows("/messages/new").shows("/roster/new");
         w.browser(club.admin.id).await.get("/").await.ok().shows("Admin area");
+    }
+
+    async fn a_cancellation_is_shown_before_many_other_changes(w: &World) {
+        let club = w.club().await;
+        let series = json!({ "recurrence": "FREQ=DAILY;COUNT=12", "title": "Training" });
+        let first = tomorrow(w, &club, series).await;
+        let change = json!({ "notes": "Bring a torch.", "apply_to": "all" });
+        w.owner.patch(&format!("/events/{}", first.id()), change).await.ok();
+        let later = practice(&club.hawks, "2026-10-20T18:30", "2026-10-20T20:00");
+        let later = w.owner.post("/events", with(later, json!({ "title": "Far practice" }))).await.created();
+        w.owner.post(&format!("/events/{}/cancel", later.id()), json!({})).await.ok();
+        let page = w.browser(club.parent.id).await.get("/").await.ok();
+        assert!(position(&page, "Cancelled: <bdi>Far practice") < position(&page, "Changed: <bdi>Training"));
+    }
+
+    async fn a_tournament_of_several_days_stays_until_it_is_over(w: &World) {
+        let club = w.club().await;
+        let add = async |title: &str, from: &str, until: &str| {
+            let body = with(practice(&club.hawks, from, until), json!({ "title": title, "type": "tournament" }));
+            w.owner.post("/events", body).await.created()
+        };
+        add("Friday to Sunday", "2026-09-04T09:00", "2026-09-06T17:00").await;
+        add("Over since Friday", "2026-09-02T09:00", "2026-09-04T17:00").await;
+        let otters = practice(&club.otters, "2026-09-04T09:00", "2026-09-06T17:00");
+        w.owner.post("/events", with(otters, json!({ "title": "Somebody else’s" }))).await.created();
+        let mut parent = w.browser(club.parent.id).await;
+        for path in ["/", "/schedule", "/schedule?type=tournament", "/schedule/print", &format!("/teams/{}", club.hawks)] {
+            let page = parent.get(path).await.ok().shows("Friday to Sunday");
+            assert_eq!(page.text.matches("Friday to Sunday").count(), 1, "{path}");
+            assert!(!page.text.contains("Over since Friday") && !page.text.contains("Somebody else"), "{path}");
+        }
+        assert!(!parent.get("/schedule?type=game").await.ok().text.contains("Friday to Sunday"));
+        w.browser(club.owner.id).await.get("/schedule").await.ok().shows("Friday to Sunday").shows("Somebody else");
+        w.advance_clock(seconds(2 * 86_400));
+        assert!(!parent.get("/").await.ok().text.contains("Friday to Sunday"));
+    }
+
+    async fn the_page_of_three_children_on_six_teams_stays_small(w: &World) {
+        let club = w.club().await;
+        let mut children = vec![club.max.person.clone()];
+        for name in ["Ben", "Mila"] {
+            let child = json!({ "first_name": name, "guardians": [{ "id": club.pat }] });
+            children.push(w.add_member(&club.otters, child).await.person);
+        }
+        let mut teams = vec![club.hawks.clone(), club.otters.clone()];
+        for (number, child) in children.iter().chain(&children[..1]).enumerate() {
+            let team = w.owner.post("/teams", json!({ "name": format!("Harbour Gulls {number}") })).await.created();
+            w.add_member(team.id(), json!({ "person_id": child })).await;
+            teams.push(team.id().to_owned());
+        }
+        let place = w.owner.post("/locations", json!({ "name": "Eastside Complex, pitch 4" })).await.created();
+        for team in &teams {
+            let series = json!({ "recurrence": "FREQ=WEEKLY;BYDAY=TU,TH,SA;COUNT=12", "title": "Practice at the lower pitch", "location_id": place.id(), "arrival_minutes": 15 });
+            w.owner.post("/events", with(practice(team, "2026-09-08T18:30", "2026-09-08T20:00"), series)).await.created();
+        }
+        let page = w.browser(club.parent.id).await.get("/").await.ok().shows("more events need an answer");
+        assert!(page.text.len() < 40_000, "{}", page.text.len());
     }
 
     async fn an_empty_club_shows_the_first_steps(w: &World) {

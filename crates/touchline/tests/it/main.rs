@@ -36,6 +36,7 @@ mod dues_reminders;
 mod dues_statement;
 mod encryption;
 mod event_pages;
+mod event_answers;
 mod event_editing;
 mod event_emails;
 mod attendance;

@@ -11,6 +11,7 @@ use crate::events::EventsAnswer;
 use crate::events::answers::{self, AnswerBlock, PersonAnswer};
 use crate::events::event;
 use crate::events::rsvp::{self, Answer, NewAnswer};
+use crate::events::undo;
 use crate::i18n::Html;
 use crate::prelude::*;
 use crate::web::confirm::NoticePage;
@@ -39,6 +40,9 @@ pub const CHOICES: [(&str, &str, &str, &str); 3] = [
     ("no", "no", "x", mark!("Can’t go")),
     ("maybe", "may", "circle-help", mark!("Maybe")),
 ];
+
+/// The value of the button that undoes an answer.
+const UNDO: &str = "undo";
 
 pub(super) fn router() -> Router<App> {
     Router::new().route("/events/{event}/answer", post(submit))
@@ -187,11 +191,6 @@ impl AnswerForms<'_> {
         self.recorded == Some(person.member_id)
     }
 
-    /// The id of the field with the note.
-    fn note_id(&self, person: &PersonAnswer) -> String {
-        format!("note-{}-{}", self.block.event_id, person.member_id)
-    }
-
     fn note<'s>(&'s self, person: &'s PersonAnswer) -> &'s str {
         let rejected = self.rejected_for(person).map(|rejected| rejected.note.as_str());
         rejected.or(person.note.as_deref()).unwrap_or_default()
@@ -211,8 +210,9 @@ async fn submit(
     let rejected = match record(&visitor, id, member, &form).await {
         Ok(()) => None,
         Err(error) => {
-            let text = explain(&visitor, id, member, error).await?;
-            Some(RejectedAnswer { member_id: member, text, note: form.text("note").to_owned() })
+            let note = form.text("note").to_owned();
+            let text = explain(&visitor, id, (member, &note), error).await?;
+            Some(RejectedAnswer { member_id: member, text, note })
         }
     };
     if headers.contains_key("hx-request") {
@@ -238,6 +238,11 @@ async fn record(
         let detail = "This form is incomplete. Go back, reload the page and try again.";
         return Err(Error::new(Code::InvalidRequest, detail));
     };
+    if form.text("answer") == UNDO {
+        let version = form.text("version").parse().unwrap_or_default();
+        let undo = move |tx: &Tx<'_>| undo::undo(tx, &access, (id, member), version);
+        return visitor.write(undo).await;
+    }
     let Some(new) = filled.parse::<NewAnswer>() else {
         let faults = filled.faults.all().map(|(field, text)| {
             Fault::new(format!("/{field}"), "invalid", crate::i18n::Message::from(text.to_owned()))
@@ -258,7 +263,7 @@ async fn record(
 async fn explain(
     visitor: &Visitor<EventsAnswer>,
     id: EventId,
-    member: Option<MemberId>,
+    (member, note): (Option<MemberId>, &str),
     error: Error,
 ) -> PageResult<String> {
     let family = visitor.roster_access().await?.family_person_ids();
@@ -267,6 +272,12 @@ async fn explain(
             visitor.read(move |db| answers::former_member(db, &family, id, member)).await?
     {
         return Ok(t!("{name} is no longer on {team}, so no answer is needed.", name, team));
+    }
+    if error.code == Code::NotFound && !note.is_empty() {
+        let text = t!(
+            "This event or person was not found. The event may have been deleted, or it belongs to another club."
+        );
+        return Ok(text.to_owned());
     }
     if !is_page_error(&error) {
         return Err(error.into());

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use super::answer::{self, RejectedAnswer};
 use super::display::{EventText, TeamNames, kind_label};
 use super::load_access;
+use super::map_link::MapLinks;
+use super::other_club;
 use crate::accounts::account;
 use crate::accounts::roster_access::RosterAccess;
 use crate::events::EventsRead;
@@ -20,7 +22,7 @@ use crate::i18n::{Locale, format};
 use crate::names::Names;
 use crate::prelude::*;
 use crate::web::prelude::*;
-use crate::web::visitor::url_encode;
+use crate::web::visitor::{PageError, url_encode};
 
 /// The number of messages on the page.
 const MESSAGES: usize = 3;
@@ -89,7 +91,12 @@ struct EventPage {
 
 async fn show(visitor: Visitor<EventsRead>, PathParams(id): PathParams<EventId>) -> PageResult {
     let flash = super::remind::flash(&visitor)?.or_else(|| visitor.guest.done_flash(super::DONE));
-    respond(&visitor, id, Outcome { flash, ..Outcome::default() }).await
+    match respond(&visitor, id, Outcome { flash, ..Outcome::default() }).await {
+        Err(PageError::Error(error)) if error.code == Code::NotFound => {
+            other_club::offer(&visitor, id).await
+        }
+        page => page,
+    }
 }
 
 /// The page with an answer that was not accepted.
@@ -282,24 +289,9 @@ impl EventPageData {
         (*zone != self.zone && !self.view.event.all_day).then(|| zone.name())
     }
 
-    /// Links to the place: for the phone's map app, and to OpenStreetMap.
-    fn map_links(&self) -> Option<(String, String)> {
-        let place = self.view.location.as_ref()?;
-        let words = [Some(place.name.as_str()), place.address.as_deref()];
-        let words: Vec<_> = words.into_iter().flatten().collect();
-        let text = url_encode(&words.join(", ").replace('\n', ", ")).replace('+', "%20");
-        if let Some((lat, lon)) = place.latitude.zip(place.longitude) {
-            return Some((
-                format!("geo:{lat},{lon}?q={lat},{lon}({text})"),
-                format!("https://www.openstreetmap.org/?mlat={lat}&mlon={lon}#map=17/{lat}/{lon}"),
-            ));
-        }
-        let address = place.address.as_ref()?;
-        let search = url_encode(&address.replace('\n', ", ")).replace('+', "%20");
-        Some((
-            format!("geo:0,0?q={text}"),
-            format!("https://www.openstreetmap.org/search?query={search}"),
-        ))
+    /// Links to the place on a map.
+    fn map_links(&self) -> Option<MapLinks> {
+        MapLinks::new(self.view.location.as_ref()?)
     }
 
     /// Home, away or neutral ground.
@@ -352,6 +344,13 @@ impl EventPageData {
 
     fn can_be_cancelled(&self) -> bool {
         self.view.event.status != Status::Cancelled && self.is_upcoming()
+    }
+
+    /// Whether the event can be deleted: nobody has answered, so nobody misses it.
+    fn can_be_deleted(&self) -> bool {
+        let counts = self.view.rsvp_counts;
+        let answered = counts.yes + counts.no + counts.maybe + counts.waitlisted;
+        answered == 0 && self.can_be_cancelled()
     }
 
     /// The time until which answers are accepted.

@@ -13,14 +13,15 @@ pub(in crate::events) struct MapLinks {
 impl MapLinks {
     /// The links to a place. `None` if neither its coordinates nor its address are known.
     pub(in crate::events) fn new(place: &Location) -> Option<Self> {
+        let encode = |text: &str| url_encode(text).replace('+', "%20");
         if let (Some(latitude), Some(longitude)) = (place.latitude, place.longitude) {
             let at = format!("{latitude},{longitude}");
             let marker = format!("mlat={latitude}&mlon={longitude}#map=17/{latitude}/{longitude}");
             let web = format!("https://www.openstreetmap.org/?{marker}");
-            return Some(Self { geo: format!("geo:{at}?q={at}"), web });
+            return Some(Self { geo: format!("geo:{at}?q={at}({})", encode(&place.name)), web });
         }
-        let address = place.address.as_deref()?.replace('\n', ", ");
-        let query = url_encode(&address).replace('+', "%20");
+        // Without the name: it is often one that only the club uses, and a map would find nothing.
+        let query = encode(&place.address.as_deref()?.replace('\n', ", "));
         let web = format!("https://www.openstreetmap.org/search?query={query}");
         Some(Self { geo: format!("geo:0,0?q={query}"), web })
     }

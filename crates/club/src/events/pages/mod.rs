@@ -12,6 +12,7 @@ mod location_pages;
 mod map_link;
 mod month;
 mod new_page;
+mod other_club;
 mod preview;
 mod recurrence_form;
 pub mod remind;

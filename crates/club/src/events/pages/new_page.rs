@@ -7,7 +7,7 @@ use super::event_form::{self, FIELDS, TeamData};
 use super::preview::Preview;
 use super::recurrence_form;
 use super::{Coach, CoachForm, event_path};
-use crate::events::event::{self, Event, EventFilter, Status};
+use crate::events::event::{self, Event, EventFilter, Kind, Status};
 use crate::events::location;
 use crate::events::schedule::{self, NewEvent};
 use crate::prelude::*;
@@ -19,6 +19,8 @@ use crate::web::prelude::*;
 
 /// The maximum number of teams to choose from.
 const MAX_TEAMS: i64 = 200;
+/// The maximum number of events that are considered to find a day without one.
+const MAX_BUSY: i64 = 100;
 /// Start and end of an event of a team that had none before.
 const USUAL_TIMES: (&str, &str) = ("18:00", "19:30");
 
@@ -101,52 +103,69 @@ async fn new_form(
 ) -> PageResult {
     let read = move |db: &Reader<'_>| {
         let data = TeamData::load(db, &access, team)?;
+        let is_copy = copied.is_some();
         let model = match copied {
             Some(event) => Some(event),
-            None => latest_event(db, &access, team)?,
+            None => usual_event(db, &access, team)?,
         };
-        Ok((data, model))
+        let today = data.team.timezone.day(db.now());
+        let date = match &model {
+            Some(event) if is_copy => next_date(event, today),
+            Some(event) => free_date(event, today, &busy_days(db, &access, team)?),
+            None => today.plus_days(1).unwrap_or(today),
+        };
+        let form = default_form(&data, model.as_ref(), is_copy, date);
+        Ok((data, form))
     };
-    let is_copy = visitor.guest.query()?.optional("copy").is_some();
-    let (data, model) = visitor.read(read).await?;
-    let now = visitor.app().clock.now();
-    let form = default_form(&data, model.as_ref(), is_copy, now);
-    let form = form.nonce(new_nonce(visitor.app()));
-    show(visitor, &data, form, None)
+    let (data, form) = visitor.read(read).await?;
+    show(visitor, &data, form.nonce(new_nonce(visitor.app())), None)
 }
 
-/// The latest scheduled event of a team.
-fn latest_event(db: &Reader<'_>, access: &TeamAccess, team: TeamId) -> Result<Option<Event>> {
-    let filter = EventFilter {
-        team_id: Some(team),
-        status: Some(Status::Scheduled),
-        ..EventFilter::default()
-    };
-    let page = Page { limit: 1, order: Order::Desc, last: None };
-    let latest = event::list(db, access, &filter, &page)?.into_iter().next();
-    Ok(latest.map(|view| view.event))
+/// The latest practice of a team, or else its latest event.
+fn usual_event(db: &Reader<'_>, access: &TeamAccess, team: TeamId) -> Result<Option<Event>> {
+    for kind in [Some(Kind::Practice), None] {
+        let status = Some(Status::Scheduled);
+        let filter = EventFilter { team_id: Some(team), status, kind, ..EventFilter::default() };
+        let page = Page { limit: 1, order: Order::Desc, last: None };
+        if let Some(view) = event::list(db, access, &filter, &page)?.into_iter().next() {
+            return Ok(Some(view.event));
+        }
+    }
+    Ok(None)
 }
 
-/// A form with what was usual so far: the weekday, times, place and deadline of the team's latest event. A copy also has
-/// its title, opponent, notes and duties.
-fn default_form(
-    data: &TeamData,
-    model: Option<&Event>,
-    is_copy: bool,
-    now: Timestamp,
-) -> FilledForm {
-    let (team, today) = (&data.team, data.team.timezone.day(now));
+/// The days of the near future on which events of a team begin.
+fn busy_days(db: &Reader<'_>, access: &TeamAccess, team: TeamId) -> Result<BTreeSet<Day>> {
+    let filter =
+        EventFilter { team_id: Some(team), from: Some(db.now()), ..EventFilter::default() };
+    let page = Page { limit: MAX_BUSY, order: Order::Asc, last: None };
+    let events = event::list(db, access, &filter, &page)?;
+    Ok(events.iter().map(|view| view.starts_local.day()).collect())
+}
+
+/// The next day with the weekday of an event on which the team has nothing, or else any such day. If there is none within
+/// two weeks, the next date after the event.
+fn free_date(event: &Event, today: Day, busy: &BTreeSet<Day>) -> Day {
+    let weekday = event.span().starts_local().day().weekday();
+    let days = (1..=14).filter_map(|days| today.plus_days(days));
+    let free: Vec<_> = days.filter(|day| !busy.contains(day)).collect();
+    let usual = free.iter().find(|day| day.weekday() == weekday);
+    usual.or(free.first()).copied().unwrap_or_else(|| next_date(event, today))
+}
+
+/// A form with what was usual so far: the times, place and deadline of the team's usual event. A copy also has its title,
+/// opponent, notes and duties.
+fn default_form(data: &TeamData, model: Option<&Event>, is_copy: bool, date: Day) -> FilledForm {
     let Some(event) = model else {
-        let tomorrow = today.plus_days(1).unwrap_or(today);
         return FilledForm::empty(FIELDS)
-            .with("team_id", team.id.to_string())
-            .with("date", tomorrow.to_string())
+            .with("team_id", data.team.id.to_string())
+            .with("date", date.to_string())
             .with("starts_at", USUAL_TIMES.0)
             .with("ends_at", USUAL_TIMES.1)
             .with("rsvp_enabled", "yes");
     };
     let form = event_form::from_event(event).cleared("ends_on");
-    let form = form.with("date", next_date(event, today).to_string());
+    let form = form.with("date", date.to_string());
     let is_active = data.places.iter().any(|place| Some(place.id) == event.location_id);
     let form = if is_active { form } else { form.cleared("location_id") };
     // A deadline that is not in the list belongs to the date of the event.

@@ -146,6 +146,8 @@ pub(super) fn in_words(form: &FilledForm, skipped: &BTreeSet<Day>) -> Vec<String
     }];
     if let Ok(day) = form.text("until").parse::<Day>() {
         words.push(t!("Until {day}", day));
+    } else if let Ok(count) = form.text("count").parse::<i64>() {
+        words.push(tn!("{count} date", "{count} dates", count));
     }
     if !skipped.is_empty() {
         let days = format::list(locale, skipped.iter().map(|day| format::near_day(locale, *day)));

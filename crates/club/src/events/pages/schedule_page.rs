@@ -8,7 +8,8 @@ use crate::accounts::account;
 use crate::accounts::roster_access::RosterAccess;
 use crate::events::EventsRead;
 use crate::events::answers::AnswerBlock;
-use crate::events::event::{self, EventView};
+use crate::events::event::{self, EventFilter, EventView};
+use crate::events::ongoing;
 use crate::i18n::{Html, Locale, format};
 use crate::names::Names;
 use crate::prelude::*;
@@ -60,6 +61,8 @@ struct SchedulePage {
     next: String,
     /// Whether the visitor can plan events of these teams.
     can_plan: bool,
+    /// Whether somebody of the family is on a team, so that they can have away dates.
+    has_family: bool,
 }
 
 impl SchedulePage {
@@ -107,13 +110,11 @@ async fn show(visitor: Visitor<EventsRead>, team: Option<TeamId>) -> PageResult 
         let read = move |db: &Reader<'_>| month::events(db, &checked, filter);
         RowPage { rows: visitor.read(read).await?, next: String::new() }
     } else {
-        let read = move |db: &Reader<'_>, page: &_| match filter {
-            Some(filter) => event::list(db, &checked, &filter, page),
-            None => Ok(Vec::new()),
-        };
+        let read = move |db: &Reader<'_>, page: &_| agenda(db, &checked, filter.as_ref(), page);
         RowPage::read(&visitor, &request, read).await?
     };
     let (nav, checked) = (visitor.nav.clone(), access.clone());
+    let has_family = !roster_access.memberships.is_empty();
     let load = move |db: &Reader<'_>| {
         Ok(ScheduleData {
             blocks: AnswerBlock::load(db, &roster_access, &page.rows)?,
@@ -144,11 +145,29 @@ async fn show(visitor: Visitor<EventsRead>, team: Option<TeamId>) -> PageResult 
             .map(|first| Month::new(first, loaded.today, &loaded.events, &loaded.teams)),
         weeks: weeks(&loaded, &access, query.month),
         header: loaded.header,
+        has_family,
         filters,
         query,
         next,
     };
     render(StatusCode::OK, &page)
+}
+
+/// A page of the events that the filter selects. Before coming events, the first page has those that began earlier and
+/// are not over.
+fn agenda(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    filter: Option<&EventFilter>,
+    page: &Page<(Timestamp, EventId)>,
+) -> Result<Vec<EventView>> {
+    let Some(filter) = filter else { return Ok(Vec::new()) };
+    let mut events = match (filter.from, page.last) {
+        (Some(from), None) => ongoing::list(db, access, filter, from)?,
+        _ => Vec::new(),
+    };
+    events.extend(event::list(db, access, filter, page)?);
+    Ok(events)
 }
 
 /// The people of the family who are on a team. Empty if there is only one.
@@ -289,14 +308,13 @@ async fn print(visitor: Visitor<EventsRead>) -> PageResult {
     let filter = query.filter(&roster_access, (now, &zone))?;
     let nav = visitor.nav.clone();
     let load = move |db: &Reader<'_>| {
-        let Some(filter) = filter else { return Ok(Vec::new()) };
         let order = if query.past { Order::Desc } else { Order::Asc };
         let page = Page { limit: MAX_PRINTED, order, last: None };
-        let events = event::list(db, &access, &filter, &page)?;
+        let events = agenda(db, &access, filter.as_ref(), &page)?;
         let teams = TeamNames::load(db, &nav, events.iter().map(|view| view.event.team_id))?;
         Ok(events.iter().map(|view| EventText::new(view, &teams)).collect())
     };
-    let mut rows = visitor.read(load).await?;
+    let mut rows: Vec<_> = visitor.read(load).await?;
     let max = usize::try_from(MAX_PRINTED).unwrap_or(usize::MAX);
     let is_cut = rows.len() > max;
     rows.truncate(max);

@@ -50,6 +50,8 @@ impl TeamHeader {
         ];
         if self.is_staff {
             tabs.push(tab("attendance", t!("Attendance"), "/attendance"));
+            let href = format!("/dues/teams/{id}");
+            tabs.push(Tab { name: "dues", label: t!("Dues"), href });
         }
         tabs
     }

@@ -10,7 +10,7 @@ use crate::accounts::session;
 use crate::accounts::user::{self, Club, Role};
 use crate::prelude::*;
 use crate::web::prelude::*;
-use crate::web::visitor::Guest;
+use crate::web::visitor::{Guest, safe_redirect_path};
 
 pub(super) fn router() -> Router<App> {
     Router::new().route("/accounts", get(choose).post(switch))
@@ -73,5 +73,5 @@ async fn switch(AccountForm { visitor, form }: AccountForm) -> PageResult {
         session::switch_club(tx, session, club)
     };
     visitor.write_user("sessions", change).await?;
-    Ok(see_other("/"))
+    Ok(see_other(safe_redirect_path(form.text("next"))))
 }

@@ -9,9 +9,9 @@ use crate::roster::person;
 /// Adds the away dates.
 pub(super) fn create(tx: &Tx<'_>, club: &mut DemoClub) -> Result<()> {
     let Some(demo) = club.get::<Vec<DemoTeam>>()?.first() else { return Ok(()) };
-    let Some(player) = demo.roster.get(2) else { return Ok(()) };
+    let Some(player) = demo.roster.first() else { return Ok(()) };
     let today = person::today(tx.now());
-    let (Some(starts_on), Some(ends_on)) = (today.plus_days(15), today.plus_days(24)) else {
+    let (Some(starts_on), Some(ends_on)) = (today.plus_days(18), today.plus_days(24)) else {
         return Ok(());
     };
     let new = NewAwayDate { starts_on, ends_on, note: Some("Visiting grandparents".to_owned()) };

@@ -10,6 +10,7 @@ use crate::events::event_time::EventTime;
 use crate::events::location::{self, NewLocation};
 use crate::events::rsvp::{self, Choice, NewAnswer};
 use crate::events::schedule::{self, NewEvent};
+use crate::events::volunteers;
 use crate::prelude::*;
 use crate::roster::demo::DemoTeam;
 use crate::roster::member::Member;
@@ -18,7 +19,10 @@ use crate::teams::team::Team;
 const WEEKS_BEHIND: i64 = 10;
 const WEEKS_AHEAD: i64 = 16;
 /// RSVPs exist for events from this many weeks ago to this many weeks ahead.
-const RSVP_WEEKS: (i64, i64) = (4, 2);
+const RSVP_WEEKS: (i64, i64) = (4, 3);
+/// The weeks, from now, in which a practice of the first team is cancelled and a parent takes a duty.
+const CANCELLATION_WEEK: i64 = 1;
+const DUTY_WEEK: i64 = 2;
 
 /// Creates the events of all teams.
 pub(super) fn create(tx: &Tx<'_>, club: &mut DemoClub) -> Result<()> {
@@ -40,7 +44,8 @@ fn create_events(tx: &Tx<'_>, demo: &DemoTeam) -> Result<()> {
     for week in -WEEKS_BEHIND..WEEKS_AHEAD {
         create_game(tx, demo, week, ground.id)?;
     }
-    create_rsvps(tx, &demo.team, &demo.roster)
+    create_rsvps(tx, &demo.team, &demo.roster)?;
+    if demo.number == 0 { cancel_practice(tx, &demo.team) } else { Ok(()) }
 }
 
 /// The Monday `week` weeks from now.
@@ -121,14 +126,47 @@ fn create_game(tx: &Tx<'_>, demo: &DemoTeam, week: i64, ground: LocationId) -> R
         ..empty_event(team, Kind::Game, local_time(monday, 5, hour, 30)?)
     };
     let event = schedule::create(tx, &TeamAccess::AllTeams, new)?.event;
-    if week == 3 && number.is_multiple_of(3) {
-        let cancellation = Cancellation {
-            reason: Some("The opponent cannot field a team.".to_owned()),
-            apply_to: ApplyTo::This,
-        };
-        edit::cancel(tx, &TeamAccess::AllTeams, event.id, &IfMatch::Absent, cancellation)?;
+    if week == 3 && *number == 3 {
+        cancel(tx, event.id, "The opponent cannot field a team.")?;
+    }
+    if week == DUTY_WEEK
+        && let (Some(duty), Some(person)) = (event.duties.0.last(), first_adult(demo))
+    {
+        let volunteer = (event.id, duty.id, person);
+        volunteers::take(tx, &TeamAccess::AllTeams, volunteer, &IfMatch::Absent)?;
     }
     Ok(())
+}
+
+/// The first player or, for a minor, the first guardian.
+fn first_adult(demo: &DemoTeam) -> Option<PersonId> {
+    let player = demo.roster.first()?;
+    let guardians = player.private.as_ref().map(|private| &private.guardians);
+    let guardian = guardians.and_then(|guardians| guardians.first());
+    Some(guardian.map_or(player.person_id, |guardian| guardian.id))
+}
+
+fn cancel(tx: &Tx<'_>, event: EventId, reason: &str) -> Result<()> {
+    let cancellation =
+        Cancellation { reason: Some(reason.to_owned()), apply_to: ApplyTo::This };
+    edit::cancel(tx, &TeamAccess::AllTeams, event, &IfMatch::Absent, cancellation).map(drop)
+}
+
+/// Cancels the first practice of a coming week.
+fn cancel_practice(tx: &Tx<'_>, team: &Team) -> Result<()> {
+    let from = monday(tx, &team.timezone, CANCELLATION_WEEK)?;
+    let filter = EventFilter {
+        team_id: Some(team.id),
+        from: team.timezone.resolve(from.at_midnight()),
+        kind: Some(Kind::Practice),
+        ..EventFilter::default()
+    };
+    let page = Page { limit: 1, order: Order::Asc, last: None };
+    let found = event::list(tx, &TeamAccess::AllTeams, &filter, &page)?;
+    match found.first() {
+        Some(practice) => cancel(tx, practice.event.id, "The pitch is being reseeded."),
+        None => Ok(()),
+    }
 }
 
 /// Most people answer most of the time; a few never do.

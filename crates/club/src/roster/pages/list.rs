@@ -99,8 +99,6 @@ impl Gaps {
             Some(tag)
         } else if self.without_parent.contains(&member.id) {
             Some(("may", t!("No parent yet")))
-        } else if self.not_signed_up.contains(&member.id) {
-            Some(("", t!("Not signed up")))
         } else {
             None
         }
@@ -114,7 +112,10 @@ fn row(team: TeamId, member: &Member, gaps: &Gaps, photos: &Photos) -> Row {
     let number = member.jersey_number.as_ref().filter(|_| photo.is_some());
     let number = number.map(|number| t!("No. {number}", number));
     let role = (member.role != Role::Player).then(|| role_name(member.role).to_owned());
-    let about = [number, role, Some(positions).filter(|text| !text.is_empty())];
+    let is_missing = gaps.not_signed_up.contains(&member.id);
+    let not_signed_up = is_missing.then(|| t!("not signed up").to_owned());
+    let positions = Some(positions).filter(|text| !text.is_empty());
+    let about = [number, role, positions, not_signed_up];
     Row {
         href: super::member_path(team, member.id),
         name: name_of(member),

@@ -147,8 +147,7 @@ fn first_adult(demo: &DemoTeam) -> Option<PersonId> {
 }
 
 fn cancel(tx: &Tx<'_>, event: EventId, reason: &str) -> Result<()> {
-    let cancellation =
-        Cancellation { reason: Some(reason.to_owned()), apply_to: ApplyTo::This };
+    let cancellation = Cancellation { reason: Some(reason.to_owned()), apply_to: ApplyTo::This };
     edit::cancel(tx, &TeamAccess::AllTeams, event, &IfMatch::Absent, cancellation).map(drop)
 }
 

@@ -9,22 +9,21 @@ import { Service, TIMEOUT } from './service.mjs'
 const FOLDER = new URL('../../docs/images/', import.meta.url)
 const { password, sign_ins } = Service.shared().startup.demo
 
-/** `[file, email of the demo user, width, height, path or a function that opens the page]` */
+/** `[file, email of the demo user, width, height, pixels per CSS pixel, a function that opens the page]` */
 const PICTURES = [
-  ['home-phone', 'parent@example.com', 390, 844, (page) => page.goto('/')],
-  ['team-desktop', 'coach@example.com', 1280, 860, async (page) => {
+  ['home-phone', 'parent@example.com', 390, 844, 2, (page) => page.goto('/')],
+  ['team-desktop', 'coach@example.com', 1280, 860, 1.5, async (page) => {
     await page.goto('/')
-    await page.locator('nav.tabs .desk a').first().click()
-    await page.waitForLoadState()
+    await page.goto(`${await page.locator('nav.tabs .desk a').first().getAttribute('href')}?view=month`)
   }],
 ]
 
-for (const [name, email, width, height, go] of PICTURES) {
+for (const [name, email, width, height, deviceScaleFactor, go] of PICTURES) {
   test(name, { timeout: TIMEOUT }, async (t) => {
     if (!sign_ins.some((user) => user.email === email)) throw new Error(`the demo club has no user ${email}`)
     const browser = await launch()
     t.after(() => browser.close())
-    const { page } = await visitor(browser, { width, viewport: { width, height }, deviceScaleFactor: 2, locale: 'en-GB' })
+    const { page } = await visitor(browser, { width, viewport: { width, height }, deviceScaleFactor, locale: 'en-GB' })
     await signIn(page, { email, password })
     await go(page)
     const picture = await page.screenshot()
@@ -42,7 +41,7 @@ async function toWebP(browser, png) {
     await image.decode()
     const canvas = new OffscreenCanvas(image.width, image.height)
     canvas.getContext('2d').drawImage(image, 0, 0)
-    const blob = await canvas.convertToBlob({ type: 'image/webp', quality: 0.82 })
+    const blob = await canvas.convertToBlob({ type: 'image/webp', quality: 0.8 })
     return [...new Uint8Array(await blob.arrayBuffer())]
   }, `data:image/png;base64,${png.toString('base64')}`)
   return Buffer.from(data)

@@ -58,7 +58,7 @@ both! {
         for user in [&club.parent, &club.player] {
             let mut browser = w.browser(user.id).await;
             let page = browser.get(&roster(&club, "")).await.ok().shows("Max").shows("Zoe").shows("Kim");
-            hides(&page, &["mia@example.org", "pat@example.org", "2014-", "No parent yet", "Not signed up", "Add a person"]);
+            hides(&page, &["mia@example.org", "pat@example.org", "2014-", "No parent yet", "not signed up", "Add a person"]);
             let page = browser.get(&zoe).await.ok().shows("Zoe").shows("Contact data is visible to the family");
             hides(&page, &private);
             let page = browser.post(&format!("{zoe}/note"), &[]).await.ok();
@@ -85,7 +85,7 @@ both! {
         let mut coach = w.browser(club.coach.id).await;
         let page = coach.get(&zoe).await.ok().shows("mia@example.org").shows("born 2014");
         hides(&page, &["nuts"]);
-        coach.get(&roster(&club, "")).await.ok().shows("Not signed up").shows("Emergency sheet");
+        coach.get(&roster(&club, "")).await.ok().shows("not signed up").shows("Emergency sheet");
         coach.get(&roster(&club, "?status=no_parent")).await.ok().shows("Nobody matches this filter");
         coach.get(&roster(&club, "?q=zO")).await.ok().shows("Zoe");
         coach.get(&format!("/teams/{}/emergency", club.hawks)).await.ok().shows("nuts").shows("bees").shows("Mia");

@@ -88,8 +88,11 @@ fn coming_events(db: &Reader<'_>, access: &TeamAccess) -> Result<Vec<EventView>>
         return Ok(Vec::new());
     }
     let from = db.now().minus(MAX_ONGOING);
-    let filter =
-        EventFilter { from: Some(from), to: Some(db.now().plus(LOOK_AHEAD)), ..EventFilter::default() };
+    let filter = EventFilter {
+        from: Some(from),
+        to: Some(db.now().plus(LOOK_AHEAD)),
+        ..EventFilter::default()
+    };
     let mut events = ongoing::list(db, access, &filter, from)?;
     events.extend(event::list(db, access, &filter, &first_page(MAX_EVENTS, Order::Asc))?);
     Ok(events)

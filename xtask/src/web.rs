@@ -82,8 +82,7 @@ fn run_browser_tests(
     files: &[String],
 ) -> Result<BrowserResults, String> {
     let screenshots = screenshot_folder();
-    let options = ["--test", "--test-reporter=spec", "--test-concurrency=2"];
-    let args = options.into_iter().chain(files.iter().map(String::as_str));
+    let args = ["run.mjs"].into_iter().chain(files.iter().map(String::as_str));
     let mut job = Job::new("node", args)
         .current_dir(workspace::web_tests_folder())
         .env("NO_COLOR", "1")

@@ -1,4 +1,4 @@
-// The most frequent tasks of coaches and parents, each from Home with few taps: on a phone and on a desktop,
+// The most frequent tasks of coaches and parents, each from Home with at most three taps: on a phone and on a desktop,
 // in light and dark mode, with and without JavaScript, and the main ones with the keyboard only. docs/pages.md lists the
 // number of taps.
 
@@ -18,6 +18,7 @@ const VARIANTS = [
   { name: 'desktop without JavaScript', width: 1280, scheme: 'light', javaScriptEnabled: false },
 ]
 const KEYBOARD = { name: 'keyboard', width: 1280, scheme: 'light', Driver: Keyboard }
+const MAX_TAPS = 3
 const HOUR = 3_600_000
 
 const service = Service.shared()
@@ -297,4 +298,8 @@ test('docs/pages.md lists the taps of each task', async () => {
   const rows = [...text.matchAll(/^\| ([^|]+) \| [^|]+ \| (\d)(?: or (\d))? \|$/gm)]
   const listed = Object.fromEntries(rows.map(([, task, taps, most]) => [task, Number(most ?? taps)]))
   assert.deepEqual(listed, Object.fromEntries(JOBS.map(({ task, taps }) => [task, taps])))
+})
+
+test('every task takes at most three taps', () => {
+  assert.deepEqual(JOBS.filter(({ taps }) => taps > MAX_TAPS).map(({ task }) => task), [])
 })

@@ -13,6 +13,7 @@ use touchline::events::schedule;
 use touchline::ids::{EventId, MemberId, PersonId, TeamId, UserId};
 use touchline::if_match::IfMatch;
 use touchline::paging::{Order, Page};
+use touchline::queries::Queries;
 use touchline::rights::TeamAccess;
 use touchline::roster::{guardian, linking, new_members};
 use touchline::web::fields::Fields;

@@ -67,6 +67,7 @@ const TABLE: &[(&str, &str, &str)] = &[
     // Only a guardian or an admin sets the photo of a minor.
     ("/people/{person}/photo", "+++00000 +", "++-00000 +"),
     ("/schedule", "++++++++ +", ""),
+    ("/schedule/away", "++++++++ +", ""),
     ("/schedule/print", "++++++++ +", ""),
     ("/schedule/subscribe", "++++++++ +", "++++++++ +"),
     ("/schedule/subscribe/{feed}/revoke", "+++00000 +", "+++00000 +"),

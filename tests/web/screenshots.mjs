@@ -14,7 +14,7 @@ const PICTURES = [
   ['home-phone', 'parent@example.com', 390, 844, 2, (page) => page.goto('/')],
   ['team-desktop', 'coach@example.com', 1280, 860, 1.5, async (page) => {
     await page.goto('/')
-    await page.goto(`${await page.locator('nav.tabs .desk a').first().getAttribute('href')}?view=month`)
+    await page.goto(await page.locator('nav.tabs .desk a').first().getAttribute('href'))
   }],
 ]
 

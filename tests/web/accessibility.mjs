@@ -34,10 +34,10 @@ export async function structuralIssues(page) {
 
 /** Bars at the edges of the window hide what is behind them until it is scrolled into view. Runs in the page. */
 function releaseBars() {
-  for (const element of document.body.querySelectorAll('*')) {
-    if (!['sticky', 'fixed'].includes(getComputedStyle(element).position)) continue
-    element.dataset.bar = ''
-    element.style.position = 'static'
+  const isBar = (element) => ['sticky', 'fixed'].includes(getComputedStyle(element).position)
+  for (const bar of [...document.body.querySelectorAll('*')].filter(isBar)) {
+    bar.dataset.bar = ''
+    bar.style.position = 'static'
   }
 }
 
@@ -81,14 +81,14 @@ function markUnchecked([known, mark]) {
     return looks.get(element)
   }
   const hasText = (element) => [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim())
-  const found = new Set()
+  document.querySelectorAll(`[${mark}]`).forEach((element) => element.removeAttribute(mark))
+  // All styles are read before the first change, so that the browser computes them once.
+  const found = new Map()
   for (const element of document.body.querySelectorAll('*')) {
-    element.removeAttribute(mark)
     if (!(hasText(element) || element.matches('input, select, textarea')) || !element.checkVisibility()) continue
     const look = lookOf(element)
-    if (isKnown.has(look) || found.has(look)) continue
-    found.add(look)
-    element.setAttribute(mark, '')
+    if (!isKnown.has(look) && !found.has(look)) found.set(look, element)
   }
-  return [...found]
+  found.forEach((element) => element.setAttribute(mark, ''))
+  return [...found.keys()]
 }

@@ -96,10 +96,8 @@ pub fn send(tx: &Tx<'_>, changed: &[(Option<&EventView>, &EventView)]) -> Result
         let reason = first.after.event.cancel_reason.as_deref();
         let reason = reason.filter(|_| !minors.contains(&person.id));
         let name = person::display_name(&person);
-        let wording = match unprotected.contains(&person.id) {
-            true => Wording::WithoutTexts,
-            false => Wording::Full,
-        };
+        let is_unprotected = unprotected.contains(&person.id);
+        let wording = if is_unprotected { Wording::WithoutTexts } else { Wording::Full };
         let write = || {
             let about = About { team: &team.name, notices: &notices, wording };
             (about.subject(), about.body(&name, reason))

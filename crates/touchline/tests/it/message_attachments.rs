@@ -59,7 +59,7 @@ both! {
             .shows("evil.png: The file is not a JPEG, PNG, WebP or GIF image and not a PDF.").shows("none.pdf: The file is empty.");
         let ids = attached(&page);
         assert_eq!(ids.len(), 2);
-        fields[3].1 = "Photo day".to_owned();
+        "Photo day".clone_into(&mut fields[3].1);
         fields.extend(ids.iter().map(|id| ("attachment_ids", id.clone())));
         let many: Vec<(&str, &str, &[u8])> = (0..9).map(|_| ("file", "a.pdf", PDF)).collect();
         let full = send(&mut coach, "/messages/new", &fields, &many).await.refused_page(422).shows("Attach at most 10 files.");
@@ -117,7 +117,7 @@ both! {
         let photo: [(&str, &str, &[u8]); 1] = [("file", "team.png", &image)];
         let page = send(&mut parent, &path, &fields, &photo).await.refused_page(422).shows("Write a reply.").shows("team.png");
         fields.push(("attachment_ids", attached(&page).remove(0)));
-        fields[1].1 = "Here".to_owned();
+        "Here".clone_into(&mut fields[1].1);
         for _ in 0..2 {
             send(&mut parent, &path, &fields, &[("file", "b.pdf", PDF)]).await.redirects_to(&format!("{path}?done=replied#end"));
         }
@@ -157,7 +157,7 @@ both! {
         assert_eq!(names().await, ["two.pdf", "three.pdf"]);
         coach.patch(&path, json!({ "attachment_ids": [two.id()] })).await.ok();
         assert_eq!(names().await, ["two.pdf"]);
-        fields[0].1 = "99".to_owned();
+        "99".clone_into(&mut fields[0].1);
         send(&mut admin, &edit, &fields, &[]).await.refused_page(422).shows("Somebody else changed this");
         coach.patch(&path, json!({ "attachment_ids": null, "publish_at": null })).await.ok();
         assert!(names().await.is_empty());

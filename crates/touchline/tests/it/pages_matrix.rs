@@ -93,8 +93,7 @@ impl PageFixture {
 
 async fn objects(w: &World, owner: UserId, member: UserId) -> Vec<(&'static str, String, bool)> {
     let (key, _) = w.client_with_key(testkit::world::new_key("teams:read")).await;
-    let app = w.app(Kind::Server, "https://app.example/back", "teams:read").await;
-    let id: AppId = app.id;
+    let id: AppId = w.app(Kind::Server, "https://app.example/back", "teams:read").await.id;
     let scope = || Scope::account(w.harbour, "test");
     let (secret, _) = w.db().write(scope(), move |tx| secret::add(tx, id)).await.unwrap();
     let invitation = invite(w, owner).await;

@@ -109,12 +109,12 @@ async fn new_form(
             None => usual_event(db, &access, team)?,
         };
         let today = data.team.timezone.day(db.now());
-        let date = match &model {
+        let day = match &model {
             Some(event) if is_copy => next_date(event, today),
             Some(event) => free_date(event, today, &busy_days(db, &access, team)?),
             None => today.plus_days(1).unwrap_or(today),
         };
-        let form = default_form(&data, model.as_ref(), is_copy, date);
+        let form = default_form(&data, model.as_ref(), is_copy, day);
         Ok((data, form))
     };
     let (data, form) = visitor.read(read).await?;
@@ -155,17 +155,17 @@ fn free_date(event: &Event, today: Day, busy: &BTreeSet<Day>) -> Day {
 
 /// A form with what was usual so far: the times, place and deadline of the team's usual event. A copy also has its title,
 /// opponent, notes and duties.
-fn default_form(data: &TeamData, model: Option<&Event>, is_copy: bool, date: Day) -> FilledForm {
+fn default_form(data: &TeamData, model: Option<&Event>, is_copy: bool, day: Day) -> FilledForm {
     let Some(event) = model else {
         return FilledForm::empty(FIELDS)
             .with("team_id", data.team.id.to_string())
-            .with("date", date.to_string())
+            .with("date", day.to_string())
             .with("starts_at", USUAL_TIMES.0)
             .with("ends_at", USUAL_TIMES.1)
             .with("rsvp_enabled", "yes");
     };
     let form = event_form::from_event(event).cleared("ends_on");
-    let form = form.with("date", date.to_string());
+    let form = form.with("date", day.to_string());
     let is_active = data.places.iter().any(|place| Some(place.id) == event.location_id);
     let form = if is_active { form } else { form.cleared("location_id") };
     // A deadline that is not in the list belongs to the date of the event.

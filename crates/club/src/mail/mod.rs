@@ -17,9 +17,9 @@ crate::permissions! {
     /// View sent emails.
     OutboxRead: Some(ScopeName::MessagesRead), Admin;
     /// View your notification settings.
-    NotificationSettingsRead: Some(ScopeName::MessagesRead), SignedIn;
+    NotificationSettingsRead: Some(ScopeName::MessagesRead), KnownPerson;
     /// Update your notification settings.
-    NotificationSettingsWrite: Some(ScopeName::MessagesWrite), SignedIn;
+    NotificationSettingsWrite: Some(ScopeName::MessagesWrite), KnownPerson;
 }
 
 /// This module.

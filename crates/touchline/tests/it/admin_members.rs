@@ -113,8 +113,9 @@ both! {
             assert!(answer.text.len() < 60_000, "{path} has {} bytes", answer.text.len());
         }
         // A form with a forged CSRF token is rejected.
-        owner_browser.csrf = Some("forged".to_owned());
         for (path, fields) in forms(parent.id) {
+            // The page that offers to send the form again has the right token.
+            owner_browser.csrf = Some("forged".to_owned());
             assert_eq!(owner_browser.post(&path, &fields).await.status, 403, "{path}");
         }
         assert_eq!(role(w, parent.id).await, Some(Role::Member));

@@ -1,6 +1,6 @@
 //! Tests of photos of people: the consent of guardians, who sees them, and erasure.
 
-use testkit::{World, both, json};
+use testkit::{World, both, json, seconds};
 use touchline::accounts::user::Role;
 use touchline::jobs;
 
@@ -32,11 +32,15 @@ both! {
         player.get(&content).await.assert_problem(404, "not_found");
         w.stranger.get(&content).await.assert_problem(404, "not_found");
         assert!(!w.notifications().await.iter().any(|one| one.to_string().contains(photo.id())));
-        // Anybody who manages the person's data may remove a photo, and staff set those of adults.
+        // Anybody who manages the person's data may remove a photo. Staff set those of adults who do not sign in.
         coach.patch(&path, json!({ "photo_file_id": null })).await.ok();
         parent.get(&content).await.assert_problem(404, "not_found");
         let adult = upload(&coach, "photo", "lia.png", &png(40, 40)).await.created();
-        coach.patch(&format!("/people/{}", club.lia.person), json!({ "photo_file_id": adult.id() })).await.ok();
+        let body = json!({ "photo_file_id": adult.id() });
+        let lia = format!("/people/{}", club.lia.person);
+        coach.patch(&lia, body.clone()).await.assert_problem(403, "forbidden");
+        let bea = w.add_member(&club.hawks, json!({ "first_name": "Bea", "role": "staff", "birth_date": "1990-01-01" })).await;
+        coach.patch(&format!("/people/{}", bea.person), body).await.ok();
     }
 
     async fn a_person_who_becomes_a_minor_loses_a_photo_without_consent(w: &World) {
@@ -47,6 +51,7 @@ both! {
             let path = format!("/people/{}", member.data()["person_id"].as_str().unwrap());
             let photo = upload(&owner, "photo", "pia.png", &png(40, 40)).await.created();
             owner.patch(&path, json!({ "photo_file_id": photo.id() })).await.ok();
+            w.advance_clock(seconds(60));
             match change {
                 "birth_date" => drop(owner.patch(&path, json!({ "birth_date": "2014-02-01" })).await.ok()),
                 "mark" => drop(owner.post(&format!("{path}/mark_minor"), json!({})).await.ok()),

@@ -52,7 +52,7 @@ sections! {
     Messages = mark!("Messages"), "/messages", "message-circle";
     MyTeams = mark!("Teams"), "/teams", "shield";
     More = mark!("More"), "/more", "ellipsis";
-    Locations = mark!("Locations"), "/locations", "map-pin";
+    Locations = mark!("Places"), "/locations", "map-pin";
     Notifications = mark!("Notifications"), "/account/notifications", "bell";
     Overview = mark!("Overview"), "/admin", "layout-dashboard";
     People = mark!("People"), "/people", "users";

@@ -1,6 +1,6 @@
-// What pages can do better with a script. All of them work without it.
+// What pages do better with a script. All work without it.
 
-// A button that copies the text of another element; without a script it stays hidden.
+// Copies the text of another element.
 function copyButton(button) {
   const source = document.getElementById(button.dataset.copy)
   if (!source || !navigator.clipboard) return
@@ -20,7 +20,7 @@ function copyButton(button) {
   })
 }
 
-// Tells a screen reader; the eye has seen it already.
+// Tells a screen reader.
 function say(text) {
   const place = document.getElementById('flash')
   if (!place) return
@@ -31,7 +31,7 @@ function say(text) {
   setTimeout(() => line.remove(), 4000)
 }
 
-// A moment in the reader's own zone, where the page does not know whose zone counts.
+// Shows a time in the reader's own zone.
 const written = new Intl.DateTimeFormat(document.documentElement.lang === 'en' ? 'en-GB' : document.documentElement.lang, {
   day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit',
 })
@@ -44,7 +44,7 @@ function localTime(time) {
   time.removeAttribute('data-local')
 }
 
-// A button that prints the page; without a script the page says how.
+// Prints the page.
 function printButton(button) {
   button.hidden = false
   button.addEventListener('click', () => print())
@@ -65,14 +65,13 @@ function dress(root) {
   for (const time of root.querySelectorAll('time[data-local]')) localTime(time)
 }
 
-// The link that skips the menu moves the focus without changing the address: a form sends its answer to the same address,
-// and on an address with a fragment, browsers do not focus the first field with an error.
+// Skips the menu without changing the address: with a fragment in it, browsers do not focus the first invalid field.
 document.querySelector('a.skip')?.addEventListener('click', (event) => {
   event.preventDefault()
   document.querySelector('main').focus()
 })
 
-// A menu closes when one looks elsewhere or presses Escape.
+// Closes menus after a click elsewhere, or Escape.
 const openMenus = () => document.querySelectorAll('details.menu[open]')
 
 document.addEventListener('click', (event) => {
@@ -98,8 +97,7 @@ document.addEventListener('submit', (event) => {
   setTimeout(() => { delete form.dataset.sent }, 5000)
 })
 
-// Files that are too large are reported before they are sent, so that nothing that was typed is lost. The limits are
-// those of the server, less some space for the other fields.
+// Reports files over the limits of the server before they are sent, so that nothing that was typed is lost.
 const MAX_FILE = 10 * 1024 * 1024
 const MAX_FILES = 23 * 1024 * 1024
 
@@ -108,13 +106,12 @@ document.addEventListener('change', (event) => {
   const text = input.type === 'file' && input.closest('[data-too-large]')?.dataset.tooLarge
   if (!text) return
   const sizes = [...input.files].map((file) => file.size)
-  const isTooLarge = sizes.some((size) => size > MAX_FILE) || sizes.reduce((sum, size) => sum + size, 0) > MAX_FILES
+  const isTooLarge = Math.max(...sizes) > MAX_FILE || sizes.reduce((a, b) => a + b, 0) > MAX_FILES
   input.setCustomValidity(isTooLarge ? text : '')
   input.reportValidity()
 })
 
-// Nothing is sent without a network: the page stays as it is, with what was entered. Signing out also works offline,
-// because it deletes what is kept in this browser.
+// Nothing is sent without a network, so that what was entered stays. Signing out deletes what this browser keeps.
 document.addEventListener('submit', (event) => {
   const notice = document.getElementById('unsent')
   if (navigator.onLine || !notice || new URL(event.target.action).pathname === '/sign-out') return
@@ -131,8 +128,7 @@ addEventListener('online', () => {
 // Keeps Home and Schedule readable without a network.
 addEventListener('load', () => navigator.serviceWorker?.register('/service-worker.js').catch(() => {}))
 
-// A part of a page that keeps itself up to date does so while somebody looks: not in a tab in the background, and not
-// on a screen that was left alone, so that it does not keep a session alive for nobody.
+// Parts that refresh themselves stop in the background and on a screen that nobody uses, so that the session can end.
 const PATIENCE = 15 * 60 * 1000
 let lastSeen = Date.now()
 for (const sign of ['pointermove', 'keydown', 'scroll', 'focus']) {

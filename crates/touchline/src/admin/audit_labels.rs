@@ -6,6 +6,7 @@ use crate::i18n::Message;
 pub fn action_label(action: &str) -> String {
     let known = match action {
         "event.reminded" => t!("Event reminder sent"),
+        "file.uploaded" => t!("File uploaded"),
         "oauth_client.throttled" => t!("App throttled"),
         "oauth_code.replayed" => t!("App code replayed"),
         "oauth_consent.given" => t!("App consent given"),
@@ -15,6 +16,8 @@ pub fn action_label(action: &str) -> String {
         "oauth_grant.revoked" => t!("App access revoked"),
         "oauth_token.reused" => t!("App token reused"),
         "oauth_token.revoked" => t!("App token revoked"),
+        "person.merged" => t!("Person merged"),
+        "person.photo_removed" => t!("Photo of a person removed"),
         "roster.medical_read" => t!("Medical notes read"),
         "webhook.created" => t!("Webhook added"),
         "webhook.disabled" => t!("Webhook turned off"),

@@ -245,6 +245,7 @@ both! {
     async fn users_change_their_settings_with_an_app(w: &World) {
         let path = "/me/notification_settings";
         let user = w.user(Role::Member, "ana@example.org").await;
+        person_of_user(w, w.harbour, user.id).await;
         let client = w.client_for_user(user.id, "messages:read messages:write").await;
         let before = client.get(path).await.ok();
         assert_eq!(before.data(), &json!({

@@ -104,7 +104,7 @@ const JOBS = [
     },
   },
   {
-    task: 'See who comes',
+    task: 'See who is coming',
     who: 'coach',
     taps: 1,
     async prepare() {

@@ -104,7 +104,7 @@ pub fn find_merged(db: &Reader<'_>, into: PersonId) -> Result<BTreeSet<PersonId>
     db.ids(text, bind! { into })
 }
 
-/// Replaces "not found" by "gone" if the person was merged. Only callers who see all people are told.
+/// Replaces "not found" with "gone" if the person was merged, but only for callers who can see all people.
 pub fn or_gone<T>(
     db: &Reader<'_>,
     access: &TeamAccess,

@@ -111,7 +111,7 @@ impl TakePage {
         Ok(Self { frame, event, team, version, rows, last, now, closed, problem, is_filled_in })
     }
 
-    /// Takes over what was chosen in the form. Shows where it differs from what others have recorded meanwhile.
+    /// Keeps the entries of the form, and marks those that differ from what others have recorded in the meantime.
     fn fill(&mut self, form: &Form) {
         let is_stale = form.text("version") != self.version.to_string();
         for row in &mut self.rows {

@@ -48,7 +48,7 @@ pub(super) fn router() -> Router<App> {
     Router::new().route("/events/{event}/answer", post(submit))
 }
 
-/// An answer that was not accepted, with what was entered.
+/// A rejected answer, with the visitor's input.
 #[derive(Debug, Clone)]
 pub struct RejectedAnswer {
     member_id: Option<MemberId>,

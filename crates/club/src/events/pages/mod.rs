@@ -52,7 +52,7 @@ async fn load_access<N: Permission>(visitor: &Visitor<N>) -> Result<(TeamAccess,
     Ok((access, roster_access))
 }
 
-/// Whether the visitor can fix the error on the page, or has to be told there what is wrong.
+/// Whether the page can explain the error to the visitor.
 fn is_page_error(error: &Error) -> bool {
     matches!(
         error.code,

@@ -153,7 +153,7 @@ fn free_date(event: &Event, today: Day, busy: &BTreeSet<Day>) -> Day {
     usual.or(free.first()).copied().unwrap_or_else(|| next_date(event, today))
 }
 
-/// A form with what was usual so far: the times, place and deadline of the team's usual event. A copy also has its title,
+/// A form with the times, place and deadline of the team's usual event as defaults. A copy also has its title,
 /// opponent, notes and duties.
 fn default_form(data: &TeamData, model: Option<&Event>, is_copy: bool, day: Day) -> FilledForm {
     let Some(event) = model else {

@@ -290,7 +290,7 @@ fn messages(viewer: &Viewer, nav: &Nav, form: &mut FilledForm) -> Option<Vec<New
     Some(teams.into_iter().map(of_team).collect())
 }
 
-/// Adds the text of the chosen template. What was typed stays.
+/// Adds the text of the chosen template, and keeps what the visitor typed.
 async fn with_template(visitor: &Writing, viewer: &Viewer, form: FilledForm) -> Result<FilledForm> {
     let Ok(id) = form.text("template").parse::<MessageTemplateId>() else { return Ok(form) };
     let is_staff = visitor.nav.teams.iter().any(|team| viewer.access.has_full_access(team.id));

@@ -278,7 +278,7 @@ fn to_row(row: InboxRow, names: &Names, nav: &crate::web::nav::Nav, viewer: &Vie
     let counts = &message.receipt_counts;
     Row {
         id: message.id,
-        // A conversation without a subject is recognized by what was said last.
+        // A conversation without a subject shows its latest message instead.
         excerpt: if title.is_some() { text.clone() } else { String::new() },
         title: title.unwrap_or(if text.is_empty() { t!("Conversation").to_owned() } else { text }),
         about: t!("{team} · {author}", team, author),

@@ -29,7 +29,7 @@ type Submission = VisitorForm<MessagesWrite>;
 /// The same with files.
 type Upload = VisitorUpload<MessagesWrite>;
 
-/// Texts that confirm what was done.
+/// Confirmations of completed actions.
 const DONE: [(&str, &str); 8] = [
     ("sent", mark!("Your message was sent.")),
     ("scheduled", mark!("Your message is scheduled.")),

@@ -43,7 +43,7 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    /// What stands next to the number.
+    /// The label next to the number.
     pub(super) fn label(&self) -> String {
         tn!("person gets this", "people get this", self.count)
     }
@@ -153,7 +153,7 @@ fn teams(
     Ok(teams)
 }
 
-/// Counts the recipients of what was chosen so far.
+/// Counts the recipients of the current choices.
 fn outcome(
     db: &Reader<'_>,
     viewer: &Viewer,

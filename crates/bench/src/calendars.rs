@@ -6,7 +6,7 @@ use crate::Result;
 use crate::baseline_server;
 use crate::http::Connection;
 use crate::load::RequestCycle;
-use crate::schedule::{Fixture, compare_read};
+use crate::schedule_fixture::{Fixture, compare_read};
 use crate::season::BUSY_EVENTS;
 use crate::stats::Rounds;
 use crate::table::Row;

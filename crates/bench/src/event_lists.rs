@@ -11,10 +11,10 @@ use touchline::ids::TeamId;
 
 use crate::Result;
 use crate::baseline_server;
-use crate::http::{Connection, EVENTS, get_request};
+use crate::http::{Connection, EVENTS, get_request, request_json};
 use crate::load::RequestCycle;
 use crate::process::Process;
-use crate::schedule::{Fixture, LIMIT, compare_read, request_json};
+use crate::schedule_fixture::{Fixture, LIMIT, compare_read};
 use crate::stats::Rounds;
 use crate::table::Row;
 

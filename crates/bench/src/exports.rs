@@ -10,7 +10,7 @@ use crate::event_lists;
 use crate::http::{EXPORTS, get_request};
 use crate::load::RequestCycle;
 use crate::process::Process;
-use crate::schedule::Fixture;
+use crate::schedule_fixture::Fixture;
 use crate::season::{BUSY_EVENTS, EVENTS};
 use crate::stats::median;
 use crate::table::{Row, TargetResult, thousands};

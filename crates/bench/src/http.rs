@@ -8,6 +8,8 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use serde_json::Value;
+
 use crate::Result;
 
 /// The path of the teams.
@@ -140,6 +142,16 @@ impl Head {
         let length = length.ok_or("a response has no Content-Length")?;
         Ok(Some(Self { status, length, body }))
     }
+}
+
+/// Sends a request and parses the response as JSON.
+pub(crate) async fn request_json(
+    connection: &mut Connection,
+    request: &[u8],
+    status: u16,
+) -> Result<Value> {
+    let body = connection.request(request).await?.expect(status)?;
+    serde_json::from_slice(body).map_err(|error| format!("the response is not JSON: {error}"))
 }
 
 #[cfg(test)]

@@ -31,6 +31,7 @@ mod reads;
 mod token_refresh;
 mod report;
 mod schedule;
+mod schedule_fixture;
 mod season;
 mod series;
 mod shop;
@@ -42,10 +43,12 @@ mod writes;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 
+use crate::baseline_server::BaselineServer;
 use crate::environment::{DatabaseKind, Environment};
-use crate::options::{Cli, Command, Measure, Section};
+use crate::options::{Measure, Section};
+use crate::posting::Posting;
 use crate::table::Table;
 
 /// The same allocator as the service: baselines with a slower one would make the service look better.
@@ -54,6 +57,25 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Errors are messages for the person who runs the benchmarks.
 type Result<T, E = String> = std::result::Result<T, E>;
+
+#[derive(Debug, Parser)]
+#[command(name = "touchline-bench", about = "Measures the service and compares it with baselines")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the benchmarks and print the table
+    Measure(Measure),
+    /// Serve fixed bytes: the baseline for reads
+    #[command(hide = true)]
+    BaselineServer(BaselineServer),
+    /// Post signed bodies: the baseline for webhook deliveries
+    #[command(hide = true)]
+    Posting(Posting),
+}
 
 fn main() -> ExitCode {
     touchline::register_modules();
@@ -95,7 +117,8 @@ async fn stop_signal() {
 async fn run_benchmarks(measure: &Measure) -> Result<()> {
     let machine = machine::Machine::inspect(measure).await?;
     let mut table = Table::default();
-    for kind in measure.kinds() {
+    let postgres = measure.postgres.clone().map(DatabaseKind::Postgres);
+    for kind in [Some(DatabaseKind::Sqlite), postgres].into_iter().flatten() {
         for section in measure.sections() {
             eprintln!("{}: {}", kind.name(), section.name());
             let environment = Environment::prepare(measure, &kind, section).await?;

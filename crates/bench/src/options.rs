@@ -1,33 +1,11 @@
-//! The command line of the benchmarks.
+//! The options of a measurement.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 
-use crate::baseline_server::BaselineServer;
-use crate::environment::DatabaseKind;
 use crate::load::Timing;
-use crate::posting::Posting;
-
-#[derive(Debug, Parser)]
-#[command(name = "touchline-bench", about = "Measures the service and compares it with baselines")]
-pub(crate) struct Cli {
-    #[command(subcommand)]
-    pub(crate) command: Command,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    /// Run the benchmarks and print the table
-    Measure(Measure),
-    /// Serve fixed bytes: the baseline for reads
-    #[command(hide = true)]
-    BaselineServer(BaselineServer),
-    /// Post signed bodies: the baseline for webhook deliveries
-    #[command(hide = true)]
-    Posting(Posting),
-}
 
 #[derive(Debug, Args)]
 pub(crate) struct Measure {
@@ -123,10 +101,5 @@ impl Measure {
 
     pub(crate) fn sections(&self) -> Vec<Section> {
         self.only.map_or(Section::ALL.to_vec(), |only| vec![only])
-    }
-
-    pub(crate) fn kinds(&self) -> Vec<DatabaseKind> {
-        let postgres = self.postgres.clone().map(DatabaseKind::Postgres);
-        [Some(DatabaseKind::Sqlite), postgres].into_iter().flatten().collect()
     }
 }

@@ -14,11 +14,11 @@ use crate::baseline_server;
 use crate::club::Club;
 use crate::environment::{Database, Environment};
 use crate::family::{self, Family};
-use crate::http::{Connection, EVENTS, get_request};
+use crate::http::{Connection, EVENTS, get_request, request_json};
 use crate::load::{self, Counter, RequestCycle, Timing, readers};
 use crate::options::Measure;
 use crate::process::Process;
-use crate::schedule::{LIMIT, request_json};
+use crate::schedule_fixture::LIMIT;
 use crate::stats::Rounds;
 use crate::table::{Row, TargetResult};
 

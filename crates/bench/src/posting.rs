@@ -10,17 +10,16 @@ use std::time::Duration;
 use bytes::Bytes;
 use clap::Args;
 use http::HeaderMap;
-use kit::Rng;
+use kit::{Rng, Timestamp};
 use touchline::config::Config;
 use touchline::dispatch::client::Client as WebhookClient;
-use touchline::ids::AccountId;
+use touchline::ids::{AccountId, NotificationId};
 use touchline::webhooks::signature::Secret;
 
 use crate::Result;
 use crate::load::{self, Client, Timing};
 use crate::stats::Measurement;
 use crate::webhook_receiver::WebhookReceiver;
-use crate::webhooks::{localhost_networks, notification_body};
 
 /// The service's limit of concurrent requests for one account.
 const MAX_CONCURRENCY: usize = 128;
@@ -107,4 +106,17 @@ impl Client for Poster {
             other => Err(format!("the receiver answered {other:?}")),
         }
     }
+}
+
+pub(crate) fn localhost_networks() -> Vec<ipnet::IpNet> {
+    vec!["127.0.0.0/8".parse().expect("a network")]
+}
+
+/// The body of a notification about a new team.
+pub(crate) fn notification_body(account: AccountId, sequence: i64, name: &str) -> String {
+    let id = NotificationId::from_bits(sequence.unsigned_abs().into());
+    let at = Timestamp::from_micros(1_788_600_000_000_000);
+    format!(
+        r#"{{"id":"{id}","type":"team.created","timestamp":"{at}","api_version":"v1","account_id":"{account}","sequence":{sequence},"data":{{"object":{{"object":"team","id":"team_01kbm2x5q8f7vr0n3hd9tzc4wy","name":"{name}","sport":"soccer","season":"2026/27","age_group":null,"gender":null,"timezone":"UTC","color":null,"description":null,"unique_jerseys":false,"roster_count":0,"status":"active","external_id":null,"metadata":{{}},"created_at":"{at}","updated_at":"{at}","version":1}},"previous":null}}}}"#
+    )
 }

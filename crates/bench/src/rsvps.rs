@@ -15,9 +15,9 @@ use touchline::error::Error;
 use touchline::ids::{EventId, MemberId};
 
 use crate::Result;
-use crate::http::{Connection, EVENTS, get_request, request_with_body};
+use crate::http::{Connection, EVENTS, get_request, request_json, request_with_body};
 use crate::load::{self, writers};
-use crate::schedule::{Fixture, request_json};
+use crate::schedule_fixture::Fixture;
 use crate::season::LARGE_TEAM_MEMBERS;
 use crate::stats::{Measurement, Rounds};
 use crate::table::Row;

@@ -344,6 +344,7 @@ fn new_event(
         waitlisted_count: 0,
         revision: 0,
         revised_at: tx.now(),
+        changed_at: None,
         external_id: None,
         metadata: Metadata::default(),
         created_at: tx.now(),

@@ -8,9 +8,9 @@ use kit::Clock;
 use touchline::ids::TeamId;
 
 use crate::Result;
-use crate::http::{Connection, EVENTS, get_request, request_with_body};
+use crate::http::{Connection, EVENTS, get_request, request_json, request_with_body};
 use crate::load::{self, Counter, HttpClient, Script};
-use crate::schedule::{Fixture, request_json};
+use crate::schedule_fixture::Fixture;
 use crate::stats::Rounds;
 use crate::table::{Row, TargetResult, thousands};
 

@@ -3,7 +3,6 @@
 
 use std::time::{Duration, Instant};
 
-use kit::Timestamp;
 use store::{Scope, bind};
 use touchline::address_policy::AddressPolicy;
 use touchline::config::Config;
@@ -21,7 +20,7 @@ use crate::environment::{Database, Environment};
 use crate::http::{Connection, TEAMS, request_with_body};
 use crate::load::{self, Client, Counter, CreateTeams, Timing, writers};
 use crate::options::Measure;
-use crate::posting;
+use crate::posting::{self, localhost_networks, notification_body};
 use crate::process::Process;
 use crate::stats::{Measurement, Rounds};
 use crate::table::{Row, TargetResult, millis, thousands};
@@ -325,10 +324,6 @@ async fn measure_backlog(environment: &Environment, measure: &Measure) -> Result
     Ok(vec![deliveries, memory])
 }
 
-pub(crate) fn localhost_networks() -> Vec<ipnet::IpNet> {
-    vec!["127.0.0.0/8".parse().expect("a network")]
-}
-
 /// Creates a webhook with all event types for each URL.
 async fn create_webhooks(database: &Database, account: AccountId, urls: &[String]) -> Result<()> {
     let db = database.open()?;
@@ -392,13 +387,4 @@ async fn create_backlog(database: &Database, account: AccountId, count: usize) -
     }
     db.close();
     Ok(())
-}
-
-/// The body of a notification about a new team.
-pub(crate) fn notification_body(account: AccountId, sequence: i64, name: &str) -> String {
-    let id = NotificationId::from_bits(sequence.unsigned_abs().into());
-    let at = Timestamp::from_micros(1_788_600_000_000_000);
-    format!(
-        r#"{{"id":"{id}","type":"team.created","timestamp":"{at}","api_version":"v1","account_id":"{account}","sequence":{sequence},"data":{{"object":{{"object":"team","id":"team_01kbm2x5q8f7vr0n3hd9tzc4wy","name":"{name}","sport":"soccer","season":"2026/27","age_group":null,"gender":null,"timezone":"UTC","color":null,"description":null,"unique_jerseys":false,"roster_count":0,"status":"active","external_id":null,"metadata":{{}},"created_at":"{at}","updated_at":"{at}","version":1}},"previous":null}}}}"#
-    )
 }

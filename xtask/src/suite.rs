@@ -9,6 +9,13 @@ use std::path::Path;
 
 /// How many of the slowest tests are printed.
 const SLOWEST_TESTS: usize = 20;
+/// The beginnings of the names of files in `tests/it` that belong to a module with another name.
+const OTHER_NAMES: [(&str, &[&str]); 4] = [
+    ("events", &["event", "rsvps", "series", "calendars", "locations", "schedule"]),
+    ("messages", &["message"]),
+    ("roster", &["linking", "people", "safeguarding"]),
+    ("signin", &["account", "passkeys", "setup"]),
+];
 
 /// The results of a run; none for a part that did not run.
 pub(crate) struct Report {
@@ -62,14 +69,20 @@ pub(crate) fn web(files: &[String]) -> Result<(), String> {
     Report { tests: None, web: Some(web) }.finish()
 }
 
-/// Runs the Rust tests of one module: its unit tests, and the files of `tests/it` whose names begin with it. Web checks
-/// of a file with that name run too.
+/// Runs the Rust tests of one module: its unit tests, and the files of `tests/it` whose names begin with it or with one of
+/// its other names. Web checks of a file with that name run too.
 fn run_area(area: &str) -> Result<Report, String> {
     if !area.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         return Err(format!("{area} is not the name of a module"));
     }
-    let filter = format!("test(/^{area}(_|::)/)");
-    let report = run_selected(&["--no-fail-fast".into(), "-E".into(), filter])?;
+    let other = OTHER_NAMES.iter().find(|(module, _)| *module == area);
+    let names = [&[area][..], other.map_or(&[][..], |(_, names)| *names)].concat();
+    let filter: Vec<String> = if has_nextest() {
+        vec!["-E".into(), format!("test(/^({})(_|::)/)", names.join("|"))]
+    } else {
+        std::iter::once("--").chain(names).map(str::to_owned).collect()
+    };
+    let report = run_selected(&[vec!["--no-fail-fast".into()], filter].concat())?;
     let file = format!("{area}.test.mjs");
     if !workspace::web_tests_folder().join(&file).exists() {
         return Ok(report);

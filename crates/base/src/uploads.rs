@@ -48,6 +48,11 @@ impl<'de> Deserialize<'de> for ContentType {
 }
 
 impl ContentType {
+    /// Whether it is an image, which is stored with a thumbnail.
+    pub fn is_image(self) -> bool {
+        self != Self::Pdf
+    }
+
     /// The extension of a file name, without the dot.
     pub fn extension(self) -> &'static str {
         match self {
@@ -63,7 +68,7 @@ impl ContentType {
 pub enum Requirements {
     /// An image or a PDF.
     Document,
-    /// An image that is shown small, with a thumbnail.
+    /// An image that is shown small.
     Picture,
 }
 
@@ -84,7 +89,7 @@ pub struct CheckedFile {
     pub bytes: Bytes,
     /// Width and height of an image, in pixels.
     pub dimensions: Option<(u32, u32)>,
-    /// A small version of a picture, with the same content type.
+    /// A small version of an image, with the same content type.
     pub thumbnail: Option<Bytes>,
 }
 
@@ -191,8 +196,7 @@ fn reencode(
         DynamicImage::ImageRgb8(image.into_rgb8())
     };
     let encoded = |image: &DynamicImage| encode(image, content_type).map_err(|_| damaged());
-    let is_picture = requirements == Requirements::Picture;
-    let thumbnail = is_picture.then(|| encoded(&shrink(&image, THUMBNAIL_SIDE))).transpose()?;
+    let thumbnail = Some(encoded(&shrink(&image, THUMBNAIL_SIDE))?);
     let dimensions = Some((image.width(), image.height()));
     Ok(CheckedFile { content_type, bytes: encoded(&image)?, dimensions, thumbnail })
 }
@@ -219,11 +223,17 @@ fn check_size(width: u32, height: u32, bytes: u64) -> Result<(), Fault> {
     if pixels <= MAX_PIXELS && bytes <= MAX_DECODED_BYTES {
         return Ok(());
     }
-    let detail = message!(
-        "The image is too large: {width} × {height} pixels. Choose one with at most 25 megapixels.",
-        width,
-        height
-    );
+    let detail = if pixels > MAX_PIXELS {
+        message!(
+            "The image is too large: {width} × {height} pixels. Choose one with at most 25 megapixels.",
+            width,
+            height
+        )
+    } else {
+        message!(
+            "The image is too large: it has 16 bits per color. Save it with 8 bits, or with fewer pixels."
+        )
+    };
     Err(Fault::new(POINTER, "too_many_pixels", detail))
 }
 

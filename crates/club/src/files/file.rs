@@ -40,11 +40,6 @@ impl Purpose {
         }
     }
 
-    /// Whether there is a thumbnail.
-    pub fn has_thumbnail(self) -> bool {
-        self.requirements() == Requirements::Picture
-    }
-
     /// The scope that is needed to read such files.
     pub fn read_scope(self) -> ScopeName {
         match self {

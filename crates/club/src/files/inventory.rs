@@ -1,7 +1,8 @@
 //! Compares the file store with the rows: for backups, and to find bytes without a row.
 
-use super::file::{self, Purpose};
+use super::file;
 use crate::prelude::*;
+use crate::uploads::ContentType;
 
 /// The number of files to read at once.
 const BATCH_SIZE: i64 = 1000;
@@ -27,7 +28,7 @@ row! {
     pub struct ListedFile {
         pub account_id: AccountId,
         pub id: FileId,
-        pub purpose: Purpose,
+        pub content_type: ContentType,
         pub sha256: String,
     }
 }
@@ -36,7 +37,7 @@ impl ListedFile {
     /// The keys of its bytes and of its thumbnail, and the hash of the bytes.
     pub fn keys(&self) -> impl Iterator<Item = (String, Option<&str>)> {
         let key = |thumbnail| file::store_key(self.account_id, self.id, thumbnail);
-        let thumbnail = self.purpose.has_thumbnail().then(|| (key(true), None));
+        let thumbnail = self.content_type.is_image().then(|| (key(true), None));
         [(key(false), Some(self.sha256.as_str()))].into_iter().chain(thumbnail)
     }
 }
@@ -57,7 +58,7 @@ fn list_batch(db: &Reader<'_>, last: Option<&ListedFile>) -> Result<Vec<ListedFi
     let after = last.map_or(AccountId::MIN, |file| file.account_id);
     let after_id = last.map_or(FileId::MIN, |file| file.id);
     Ok(db.all(
-        "select account_id, id, purpose, sha256 from file
+        "select account_id, id, content_type, sha256 from file
          where account_id >= :after and (account_id, id) > (:after, :after_id) and removed_at is null
          order by account_id, id limit :limit /* any account */",
         bind! { after, after_id, limit: BATCH_SIZE },

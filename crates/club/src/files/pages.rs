@@ -24,7 +24,7 @@ pub fn url(id: FileId) -> String {
     format!("/files/{id}")
 }
 
-/// The URL of the thumbnail of a logo or photo.
+/// The URL of the thumbnail of an image.
 pub fn thumbnail_url(id: FileId) -> String {
     format!("/files/{id}?size=small")
 }
@@ -36,7 +36,7 @@ async fn show(
 ) -> PageResult {
     let access = visitor.team_access().await?;
     let file = visitor.read(move |db| file::find(db, &access, id)).await?;
-    let thumbnail = visitor.guest.query()?.text("size") == "small" && file.purpose.has_thumbnail();
+    let thumbnail = visitor.guest.query()?.text("size") == "small" && file.content_type.is_image();
     let etag = content::etag(&file, thumbnail);
     let known = headers.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok());
     if known.is_some_and(|known| known.split(',').any(|one| one.trim() == etag)) {

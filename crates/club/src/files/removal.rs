@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::file::Purpose;
 use crate::prelude::*;
+use crate::uploads::ContentType;
 
 /// A file that is not attached within this time is removed. Bytes without a row are deleted after it, too.
 pub const UNATTACHED_TTL: Duration = Duration::from_secs(24 * 60 * 60);
@@ -53,14 +53,14 @@ row! {
     pub struct RemovedFile {
         pub account_id: AccountId,
         pub id: FileId,
-        pub purpose: Purpose,
+        pub content_type: ContentType,
     }
 }
 
 /// Removed files of all accounts with greater ids than `after`.
 pub fn list_removed(db: &Reader<'_>, after: FileId) -> Result<Vec<RemovedFile>> {
     Ok(db.all(
-        "select account_id, id, purpose from file
+        "select account_id, id, content_type from file
          where removed_at is not null and id > :after
          order by id limit :limit /* any account */",
         bind! { after, limit: BATCH_SIZE },

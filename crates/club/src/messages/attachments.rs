@@ -37,12 +37,17 @@ pub struct Attachment {
 impl Attachment {
     /// Whether it is an image.
     pub fn is_image(&self) -> bool {
-        self.content_type != ContentType::Pdf
+        self.content_type.is_image()
     }
 
     /// Its URL for a page.
     pub fn url(&self) -> String {
         pages::url(self.id)
+    }
+
+    /// The URL of the thumbnail of an image.
+    pub fn thumbnail_url(&self) -> String {
+        pages::thumbnail_url(self.id)
     }
 
     /// Its name for a page.

@@ -74,7 +74,7 @@ both! {
         let image = png(300, 200);
         let files: &[(&str, &str, &[u8])] = &[("file", "max.png", &image)];
         let (mut coach, mut parent, mut player) = (w.browser(club.coach.id).await, w.browser(club.parent.id).await, w.browser(club.player.id).await);
-        coach.get(&path).await.ok().shows("A guardian has to add this photo");
+        coach.get(&path).await.ok().shows("You cannot add this photo");
         assert_eq!(coach.upload(&path, &[("photo_consent", "yes")], files).await.status, 403);
         assert_eq!(player.get(&path).await.status, 404);
         assert_eq!(player.upload(&path, &[], files).await.status, 404);

@@ -65,7 +65,7 @@ both! {
         let full = send(&mut coach, "/messages/new", &fields, &many).await.refused_page(422).shows("Attach at most 10 files.");
         assert_eq!(attached(&full), ids);
         // The preview shows them and passes them on. Only the coach sees them until the message is sent.
-        let preview = send(&mut coach, "/messages/new", &fields, &[]).await.ok().shows("pitch.png").shows(&format!("<img src=\"/files/{}\"", ids[1]));
+        let preview = send(&mut coach, "/messages/new", &fields, &[]).await.ok().shows("pitch.png").shows(&format!("<img src=\"/files/{}?size=small\"", ids[1]));
         assert_eq!(attached(&preview), ids);
         let mut parent = w.browser(club.parent.id).await;
         assert_eq!(coach.get(&format!("/files/{}", ids[1])).await.status, 200);
@@ -123,8 +123,14 @@ both! {
         }
         // The same form with another file is not taken for the same reply.
         send(&mut parent, &path, &fields, &photo).await.refused_page(422).shows("already submitted");
-        let page = w.browser(club.coach.id).await.get(&path).await.ok().shows("team.png").shows("b.pdf");
+        let page = w.browser(club.coach.id).await.get(&path).await.ok().shows("team.png").shows("?size=small").shows("b.pdf");
         assert_eq!(page.text.matches("<article").count(), 2);
+        // Somebody who has signed out in another tab keeps the text.
+        parent.clone().post("/sign-out", &[]).await;
+        "Late".clone_into(&mut fields[1].1);
+        let page = send(&mut parent, &path, &fields, &photo).await;
+        assert_eq!(page.status, 403);
+        page.shows("You are signed out").shows("<bdi>Late</bdi>").shows("were not kept");
     }
 
     async fn attachments_of_a_scheduled_message_are_changed(w: &World) {

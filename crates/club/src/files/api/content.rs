@@ -19,9 +19,9 @@ pub fn etag(file: &File, thumbnail: bool) -> String {
     format!("\"{}{}\"", &file.sha256[..32], if thumbnail { "-small" } else { "" })
 }
 
-/// Streams a file. A picture's thumbnail is sent if the caller asks for it; other files have none.
+/// Streams a file, or the thumbnail of an image if the caller asks for it.
 pub async fn send(app: &App, file: &File, thumbnail: bool) -> Result<Response> {
-    let thumbnail = thumbnail && file.purpose.has_thumbnail();
+    let thumbnail = thumbnail && file.content_type.is_image();
     let key = file::store_key(file.account_id, file.id, thumbnail);
     let content = app.files.get(&key).await?;
     let missing = || Error::internal(format!("{key} is missing in the file store"));

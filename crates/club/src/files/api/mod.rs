@@ -87,7 +87,7 @@ string_enum! {
     pub enum FileSize {
         /// The stored size.
         Full = "full",
-        /// At most 256 pixels per side. Only logos and photos have this size.
+        /// At most 256 pixels per side. A PDF does not have this size.
         Small = "small",
     }
 }
@@ -95,7 +95,7 @@ string_enum! {
 /// The query of a download.
 #[query]
 pub struct ContentQuery {
-    /// Size of a logo or photo: `full` (default) or `small` (at most 256 pixels per side).
+    /// Size of an image: `full` (default) or `small` (at most 256 pixels per side).
     pub size: Option<FileSize>,
 }
 

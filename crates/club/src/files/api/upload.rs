@@ -103,12 +103,16 @@ async fn store_attachments<N: Permission>(
 /// Stores the bytes of an attachment a second time, because each message has files of its own. Pass the result to
 /// [`file::create`].
 pub async fn copy(app: &App, file: &File) -> Result<StoredFile> {
-    let key = file::store_key(file.account_id, file.id, false);
-    let missing = || Error::internal(format!("{key} is missing in the file store"));
-    let content = app.files.get(&key).await?.ok_or_else(missing)?;
-    let bytes = content.into_bytes().await.map_err(|error| Error::internal(error.to_string()))?;
     let id = app.new_id();
-    app.files.put(&file::store_key(file.account_id, id, false), bytes.into()).await?;
+    let sizes = if file.content_type.is_image() { &[false, true][..] } else { &[false] };
+    for thumbnail in sizes {
+        let key = file::store_key(file.account_id, file.id, *thumbnail);
+        let missing = || Error::internal(format!("{key} is missing in the file store"));
+        let content = app.files.get(&key).await?.ok_or_else(missing)?;
+        let bytes = content.into_bytes().await;
+        let bytes = bytes.map_err(|error| Error::internal(error.to_string()))?;
+        app.files.put(&file::store_key(file.account_id, id, *thumbnail), bytes.into()).await?;
+    }
     let side = |side: Option<i64>| side.and_then(|side| u32::try_from(side).ok());
     let file = file.clone();
     Ok(copy_fields! {

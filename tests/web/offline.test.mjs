@@ -23,8 +23,8 @@ before(async () => {
 after(() => browser?.close())
 
 /** A browser profile with the service worker, in which a user has signed in. */
-async function arrive(t, user) {
-  const visit = await visitor(browser, { width: 390, serviceWorkers: 'allow' })
+async function arrive(t, user, home = service.url) {
+  const visit = await visitor(browser, { width: 390, serviceWorkers: 'allow', home })
   t.after(visit.close)
   await visit.page.goto('/sign-in')
   await ready(visit.page)
@@ -73,6 +73,21 @@ test('Home and Schedule can be read offline', { timeout: TIMEOUT }, async (t) =>
   await assertOfflinePage(page, `${SCHEDULE}?past=1`)
   await assertOfflinePage(page, '/account')
   await context.setOffline(false)
+  await page.goto(HOME)
+  assert.ok(await page.locator('#offline').isHidden())
+})
+
+test('a kept page is shown while the service does not answer', { timeout: TIMEOUT }, async (t) => {
+  const own = await Service.start()
+  t.after(() => own.signal('SIGCONT') && own.stop())
+  const club = await own.club('Slow')
+  const cleo = await own.user('member', 'cleo.offline@people.example', 'Cleo Offline', club.account)
+  const { page } = await arrive(t, cleo, own.url)
+  await keep(page, HOME)
+  own.signal('SIGSTOP')
+  await page.goto(HOME)
+  await page.getByText('You are offline. This page was saved').waitFor()
+  own.signal('SIGCONT')
   await page.goto(HOME)
   assert.ok(await page.locator('#offline').isHidden())
 })

@@ -255,6 +255,7 @@ export const PAGES = [
   ['person-edit', '/teams/{team}/roster/{member}/edit', 'owner', at((w) => `/teams/${w.team.id}/roster/${w.member.id}/edit`)],
   ['person-move', '/teams/{team}/roster/{member}/move', 'owner', at((w) => `/teams/${w.team.id}/roster/${w.member.id}/move`)],
   ['teams-move', '/teams/move', 'owner', at('/teams/move')],
+  ['teams-add-people', '/teams/add-people', 'owner', at('/teams/add-people')],
   ['person-remove', '/teams/{team}/roster/{member}/remove', 'owner', at((w) => `/teams/${w.team.id}/roster/${w.member.id}/remove`)],
   ['emergency', '/teams/{team}/emergency', 'owner', at((w) => `/teams/${w.team.id}/emergency`)],
   ['people', '/people', 'owner', at('/people')],

@@ -76,7 +76,7 @@ export class Service {
       throw error
     }
     const service = new Service({ url, folder, startup: JSON.parse(out() || '{}'), stop })
-    return Object.assign(service, { log: err })
+    return Object.assign(service, { log: err, signal: (name) => child.kill(name) })
   }
 
   /** The id of the demo club. */

@@ -9,6 +9,8 @@ const KEPT = ['/', '/schedule']
 const OFFLINE = '/offline'
 const MAX_ASSETS = 60
 const MAX_AGE = 7 * 86_400_000
+// After this time without an answer, a kept page is shown.
+const MAX_WAIT = 5_000
 
 // Pages that were requested before the last deletion are not kept. One task at a time changes what is kept.
 let deletions = 0
@@ -55,14 +57,20 @@ function signOut(event) {
 
 async function page(event, path) {
   const before = deletions
+  const answer = fetch(event.request)
+  const isPage = (response) => response.headers.get('content-type')?.startsWith('text/html')
+  const copy = answer.then((response) => isPage(response) && response.clone())
+  event.waitUntil(copy.then((response) => response && keep(path, response, before)).catch(() => {}))
   try {
-    const response = await fetch(event.request)
-    const isPage = response.headers.get('content-type')?.startsWith('text/html')
-    if (isPage) event.waitUntil(keep(path, response.clone(), before))
-    return response
+    return (await Promise.race([answer, keptAfterWait(path)])) ?? (await answer)
   } catch {
     return (await kept(path)) ?? (await offline())
   }
+}
+
+async function keptAfterWait(path) {
+  await new Promise((done) => setTimeout(done, MAX_WAIT))
+  return kept(path)
 }
 
 /** Keeps a page if it is one of those to keep. Deletes what belongs to another session. */

@@ -39,6 +39,8 @@ pub struct ConfirmPage {
     /// What happens, and the heading above it.
     effects: Vec<Sentence>,
     heading: &'static str,
+    /// Names below the effects, such as of the people who get an email, with a title.
+    names: Option<(&'static str, Vec<String>)>,
     button: &'static str,
     is_dangerous: bool,
     /// The way back.
@@ -59,6 +61,7 @@ impl ConfirmPage {
             warning: None,
             effects: Vec::new(),
             heading: mark!("What happens next"),
+            names: None,
             button,
             is_dangerous: true,
             back: back.into(),
@@ -95,6 +98,12 @@ impl ConfirmPage {
     #[must_use]
     pub fn heading(self, heading: &'static str) -> Self {
         Self { heading, ..self }
+    }
+
+    /// Adds a list of names, which the visitor opens.
+    #[must_use]
+    pub fn names(self, title: &'static str, names: Vec<String>) -> Self {
+        Self { names: Some((title, names)).filter(|(_, names)| !names.is_empty()), ..self }
     }
 
     #[must_use]

@@ -8,7 +8,7 @@ use http::StatusCode;
 
 use super::form::{CSRF, Form};
 use super::page::{self, Frame, SIGN_IN};
-use super::visitor::{Guest, PageResult, url_encode};
+use super::visitor::{Guest, PageError, PageResult, url_encode};
 
 /// Paths whose forms must be opened again: what they do depends on who signs in.
 const NOT_REPEATED: [&str; 6] =
@@ -25,13 +25,25 @@ struct UnsentPage<'a> {
     fields: Vec<(&'a str, &'a str)>,
     /// What somebody entered or chose.
     entered: Vec<&'a str>,
+    /// Whether there were files, which are not kept.
+    had_files: bool,
     /// The name of the user who is signed in now.
     user: Option<&'a str>,
     sign_in: String,
 }
 
+/// Checks the token of a form. Without the session of its page, the answer is a page that can send it again.
+pub(super) fn check(guest: &Guest, form: &Form, had_files: bool) -> PageResult<()> {
+    let confirmed = form.check_token(&guest.csrf);
+    if (guest.visit.is_none() || confirmed.is_err()) && can_repeat(guest, form) {
+        let page = respond(guest, form, had_files)?;
+        return Err(PageError::Page(Box::new(page)));
+    }
+    Ok(confirmed?)
+}
+
 /// Whether a form may be sent again from this page.
-pub(super) fn can_repeat(guest: &Guest, form: &Form) -> bool {
+fn can_repeat(guest: &Guest, form: &Form) -> bool {
     let path = &guest.path_and_query;
     let is_pending = guest.visit.as_ref().is_some_and(|visit| visit.pending);
     let has_secret =
@@ -42,17 +54,18 @@ pub(super) fn can_repeat(guest: &Guest, form: &Form) -> bool {
 }
 
 /// The page. The form must have come from our own site.
-pub(super) fn respond(guest: &Guest, form: &Form, back: Option<&str>) -> PageResult<Response> {
+fn respond(guest: &Guest, form: &Form, had_files: bool) -> PageResult<Response> {
     let fields: Vec<_> = form.with_prefix("").filter(|(name, _)| *name != CSRF).collect();
     let entered = fields.iter().map(|(_, value)| value.trim()).filter(|text| is_readable(text));
     let user = guest.visit.as_ref().map(|visit| visit.name.as_str());
     let title = if user.is_some() { t!("Send it again?") } else { t!("You are signed out") };
-    let sign_in = back.map(|path| format!("{SIGN_IN}?next={}", url_encode(path)));
+    let sign_in = guest.referring_path().map(|path| format!("{SIGN_IN}?next={}", url_encode(path)));
     let unsent = UnsentPage {
         frame: guest.frame(title),
         action: &guest.path_and_query,
         entered: entered.collect(),
         fields,
+        had_files,
         user,
         sign_in: sign_in.unwrap_or_else(|| SIGN_IN.to_owned()),
     };

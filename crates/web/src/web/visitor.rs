@@ -157,7 +157,7 @@ impl Guest {
     }
 
     /// The path of our own page that led here.
-    fn referring_path(&self) -> Option<&str> {
+    pub(super) fn referring_path(&self) -> Option<&str> {
         let url = self.headers.get(REFERER).and_then(|value| value.to_str().ok())?;
         let (_, path) = url.split_once("://")?.1.split_once('/')?;
         let start = url.len() - path.len() - 1;
@@ -251,12 +251,7 @@ impl<N: Permission> FromRequest<App> for VisitorForm<N> {
         let request = Request::from_parts(parts, body);
         let signed_in = guest.visit.as_ref().is_some_and(|visit| !visit.pending);
         let form = Form::read_unconfirmed(request, app, signed_in).await?;
-        let confirmed = form.check_token(&guest.csrf);
-        if (guest.visit.is_none() || confirmed.is_err()) && unsent_form::can_repeat(&guest, &form) {
-            let page = unsent_form::respond(&guest, &form, guest.referring_path())?;
-            return Err(PageError::Page(Box::new(page)));
-        }
-        confirmed?;
+        unsent_form::check(&guest, &form, false)?;
         Ok(Self { visitor: Visitor::authorize(guest).await?, form })
     }
 }

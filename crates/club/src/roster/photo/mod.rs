@@ -40,15 +40,10 @@ fn check_consent(
     consent: bool,
     violations: &mut Violations,
 ) -> Result<()> {
-    if !safeguarding::is_minor(db, id)? {
-        if !can_set_of_adult(db, access, id)? {
-            violations.forbidden("/photo_file_id", "forbidden", guards::ADMIN_ONLY);
-        }
-        return Ok(());
-    }
-    if !can_consent(db, access, id)? {
-        violations.forbidden("/photo_file_id", "consent_required", CONSENT_REQUIRED);
-    } else if *access == TeamAccess::AllTeams && !consent {
+    let is_minor = safeguarding::is_minor(db, id)?;
+    if let Some((code, detail)) = refusal(db, access, id)? {
+        violations.forbidden("/photo_file_id", code, detail);
+    } else if is_minor && *access == TeamAccess::AllTeams && !consent {
         let detail = "Confirm that a guardian of this minor agreed to the photo.";
         violations.invalid("/photo_consent", "consent_required", detail);
     }
@@ -84,17 +79,26 @@ fn can_consent(db: &Reader<'_>, access: &TeamAccess, id: PersonId) -> Result<boo
     safeguarding::can_lower_protection(db, access, id)
 }
 
+/// Why the caller may not set the photo of this person: a code and a text. `None` if they may.
+fn refusal(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    id: PersonId,
+) -> Result<Option<(&'static str, &'static str)>> {
+    let (may_set, reason) = if safeguarding::is_minor(db, id)? {
+        (can_consent(db, access, id)?, ("consent_required", CONSENT_REQUIRED))
+    } else {
+        (can_set_of_adult(db, access, id)?, ("forbidden", guards::ADMIN_ONLY))
+    };
+    Ok((!may_set).then_some(reason))
+}
+
 /// Whether the caller may set the photo of this adult: their own, or as for contact data, that of a person who does not sign
 /// in and is only on teams that the caller manages.
 fn can_set_of_adult(db: &Reader<'_>, access: &TeamAccess, id: PersonId) -> Result<bool> {
     Ok(*access == TeamAccess::AllTeams
         || access.is_self(id)
         || guards::manages_contact_data(db, access, &person::find(db, id)?)?)
-}
-
-/// The error for callers who may not decide about a photo of a minor.
-fn consent_required() -> Error {
-    Error::new(Code::Forbidden, CONSENT_REQUIRED)
 }
 
 /// Whether a caller may see the photo of a person: like their private data.

@@ -41,7 +41,8 @@ struct PhotoSubject {
     person: Person,
     /// The page of the person that the visitor can open.
     back: String,
-    can_upload: bool,
+    /// Why the visitor may not set the photo. Empty if they may.
+    refusal: &'static str,
     /// Whether the visitor has to confirm that a guardian agreed.
     needs_consent: bool,
 }
@@ -51,10 +52,10 @@ impl PhotoSubject {
         let person = person::find_visible(db, access, id)?;
         Error::not_found().fail_if(person.erased_at.is_some())?;
         let is_minor = safeguarding::minors(db, &BTreeSet::from([id]))?.contains(&id);
-        let can_upload = !is_minor || photo::can_consent(db, access, id)?;
+        let refusal = photo::refusal(db, access, id)?.map_or("", |(_, text)| text);
         let needs_consent = is_minor && *access == TeamAccess::AllTeams;
         let back = back(db, access, id)?;
-        Ok(Self { person, back, can_upload, needs_consent })
+        Ok(Self { person, back, refusal, needs_consent })
     }
 
     /// The URL of the photo. Empty if there is none.
@@ -83,8 +84,8 @@ async fn page(visitor: &Visitor<PhotosWrite>, id: PersonId, form: FilledForm) ->
     let subject = visitor.read(move |db| PhotoSubject::load(db, &access, id)).await?;
     let frame = visitor.frame(person::display_name(&subject.person), Section::People);
     let frame = frame.flash(visitor.guest.done_flash(&DONE));
-    let form =
-        form.only_if(subject.can_upload, "file").only_if(subject.needs_consent, "photo_consent");
+    let can_upload = subject.refusal.is_empty();
+    let form = form.only_if(can_upload, "file").only_if(subject.needs_consent, "photo_consent");
     render(form.status(), &PhotoPage { frame, form, person: subject })
 }
 
@@ -101,8 +102,8 @@ async fn save(
     let (removes, consent) = (sent.is_checked("remove"), sent.is_checked("photo_consent"));
     let error = if removes {
         ""
-    } else if !subject.can_upload {
-        return Err(photo::consent_required().into());
+    } else if !subject.refusal.is_empty() {
+        return Err(Error::new(Code::Forbidden, subject.refusal).into());
     } else if files.is_empty() {
         mark!("Choose a photo.")
     } else if subject.needs_consent && !consent {

@@ -61,17 +61,19 @@ impl Form {
         Self::parse(&body::read(request, app, max).await?)
     }
 
-    /// Reads a form that may have files, whose origin was checked with [`Self::check_origin`].
-    pub async fn read_with_files(request: Request, app: &App, csrf: &str) -> Result<Parts> {
+    /// Reads a form that may have files, whose origin was checked with [`Self::check_origin`]. Its token must be
+    /// checked. What somebody who is not signed in sends is read only if it is small.
+    pub(super) async fn read_with_files(
+        request: Request,
+        app: &App,
+        signed_in: bool,
+    ) -> Result<Parts> {
         if !multipart::is_multipart(request.headers()) {
-            return Ok(Parts {
-                form: Self::read(request, app, csrf, true).await?,
-                files: Vec::new(),
-            });
+            let form = Self::read_unconfirmed(request, app, signed_in).await?;
+            return Ok(Parts { form, files: Vec::new() });
         }
-        let parts = multipart::read(request, app, MAX_UPLOAD_BYTES).await.map_err(too_large)?;
-        parts.form.check_token(csrf)?;
-        Ok(parts)
+        let max = if signed_in { MAX_UPLOAD_BYTES } else { MAX_BYTES_SIGNED_IN };
+        multipart::read(request, app, max).await.map_err(too_large)
     }
 
     /// Rejects forms that another site makes a browser send.

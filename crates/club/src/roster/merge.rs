@@ -237,6 +237,12 @@ impl MergePlan {
         MergedRecords { from: self.from.id, into: self.into.id, members: pairs.collect() }
     }
 
+    /// Whether one of the records is of a confirmed adult, and the result is not.
+    pub fn loses_confirmation(&self) -> bool {
+        let is_confirmed = |person: &Person| person.adult_confirmed_at.is_some();
+        (is_confirmed(&self.from) || is_confirmed(&self.into)) && !is_confirmed(&self.merged)
+    }
+
     /// The current memberships of both records on the same team.
     pub fn pairs(&self) -> impl Iterator<Item = (&Membership, &Membership)> {
         let current = |person: PersonId| {
@@ -283,7 +289,7 @@ pub fn apply(tx: &Tx<'_>, plan: &MergePlan) -> Result<()> {
     if merged.user_id != into.user_id && safeguarding::is_minor(tx, into.id)? {
         safeguarding::record(tx, into.id, ProtectionChange::SignsIn, None)?;
     }
-    Ok(())
+    safeguarding::record_lost_address(tx, from, merged)
 }
 
 /// Members before and after the merge.

@@ -252,6 +252,20 @@ pub(super) fn record_change(tx: &Tx<'_>, before: &Person, after: &Person) -> Res
     Ok(())
 }
 
+/// Records that a merge of two records removed the address of the one that ended, and informs a confirmed adult.
+pub(super) fn record_lost_address(tx: &Tx<'_>, ended: &Person, merged: &Person) -> Result<()> {
+    if ended.email_folded.is_none() || ended.email_folded == merged.email_folded {
+        return Ok(());
+    }
+    if is_minor(tx, merged.id)? {
+        return record(tx, merged.id, ProtectionChange::Email, None);
+    }
+    if ended.adult_confirmed_at.is_some() {
+        ON_ADDRESS_REPLACED.get()?(tx, &Person { id: merged.id, ..ended.clone() })?;
+    }
+    Ok(())
+}
+
 /// Whether the new birth date would make a minor an adult.
 fn makes_adult(db: &Reader<'_>, before: &Person, after: &Person) -> Result<bool> {
     let today = person::today(db.now());

@@ -10,7 +10,7 @@ pub mod logo;
 pub mod pages;
 pub mod team;
 
-pub use pages::header;
+pub use pages::{choose, header};
 
 use crate::rights::ScopeName;
 use crate::web::module::Module;

@@ -21,12 +21,14 @@ pub mod totals;
 use crate::personal_data::{PersonMerge, PersonalData};
 use crate::rights::ScopeName;
 use crate::signals::Reaction;
+use crate::teams::header;
 use crate::web::module::Module;
 
 /// This module.
 pub const MODULE: Module = Module {
     api: api::routes,
     pages: pages::router,
+    register_hooks: || header::DUES_TAB.register(pages::team_tab),
     reactions: &[Reaction {
         kinds: &["team.updated"],
         run: |tx, team| team.parse().map_or(Ok(()), |team| due::update_time_zone(tx, team)),

@@ -27,6 +27,7 @@ pub mod variant;
 
 use crate::personal_data::{PersonMerge, PersonalData};
 use crate::rights::ScopeName;
+use crate::teams::header;
 use crate::web::module::Module;
 
 crate::permissions! {
@@ -42,6 +43,7 @@ crate::permissions! {
 pub const MODULE: Module = Module {
     api: api::routes,
     pages: pages::router,
+    register_hooks: || header::STORE_TAB.register(pages::team_tab),
     permissions: PERMISSIONS,
     personal_data: Some(PersonalData {
         section: "store",

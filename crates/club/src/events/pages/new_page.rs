@@ -11,25 +11,16 @@ use crate::events::event::{self, Event, EventFilter, Kind, Status};
 use crate::events::location;
 use crate::events::schedule::{self, NewEvent};
 use crate::prelude::*;
-use crate::teams::team::{self, TeamFilter};
+use crate::teams::choose::{Chosen, choose};
 use crate::web::fields::Fields;
 use crate::web::form::FilledForm;
 use crate::web::form_dedup::Submission;
 use crate::web::prelude::*;
 
-/// The maximum number of teams to choose from.
-const MAX_TEAMS: i64 = 200;
 /// The maximum number of events that are considered to find a day without one.
 const MAX_BUSY: i64 = 100;
 /// Start and end of an event of a team that had none before.
 const USUAL_TIMES: (&str, &str) = ("18:00", "19:30");
-
-#[derive(Template)]
-#[template(path = "events/choose_team.html")]
-struct TeamsPage {
-    frame: Frame,
-    teams: Vec<(TeamId, String)>,
-}
 
 #[derive(Template)]
 #[template(path = "events/new.html")]
@@ -56,7 +47,7 @@ impl NewPage {
     }
 }
 
-/// The form, or the teams to choose from.
+/// The form of a team, or the teams to choose from.
 pub(super) async fn new(visitor: Coach) -> PageResult {
     let (query, access) = (visitor.guest.query()?, visitor.team_access().await?);
     if let Some(copied) = query.optional("copy") {
@@ -65,34 +56,15 @@ pub(super) async fn new(visitor: Coach) -> PageResult {
         let event = visitor.read(move |db| event::find(db, &of, id)).await?;
         return new_form(&visitor, access, event.team_id, Some(event)).await;
     }
-    let team = match query.optional("team") {
-        Some(id) => Some(id.parse().map_err(|_| Error::not_found())?),
-        None => None,
+    let Some(team) = query.optional("team") else {
+        let path = |team| format!("/events/new?team={team}");
+        return match choose(&visitor, (t!("New event"), Section::Schedule), path).await? {
+            Chosen::Team(team) => new_form(&visitor, access, team, None).await,
+            Chosen::Page(page) => Ok(page),
+        };
     };
-    let teams = match team {
-        Some(_) => Vec::new(),
-        None => managed_teams(&visitor, access.clone()).await?,
-    };
-    match (team, &teams[..]) {
-        (Some(team), _) => new_form(&visitor, access, team, None).await,
-        (None, [(only, _)]) => new_form(&visitor, access, *only, None).await,
-        (None, []) if access != TeamAccess::AllTeams => Err(Error::forbidden().into()),
-        (None, _) => {
-            let frame = visitor.frame(t!("New event"), Section::Schedule);
-            render(StatusCode::OK, &TeamsPage { frame, teams })
-        }
-    }
-}
-
-/// The active teams that the visitor manages.
-async fn managed_teams(visitor: &Coach, access: TeamAccess) -> Result<Vec<(TeamId, String)>> {
-    let read = move |db: &Reader<'_>| {
-        let filter = TeamFilter { status: Some(team::Status::Active), ..TeamFilter::default() };
-        let page = Page { limit: MAX_TEAMS, order: Order::Asc, last: None };
-        team::list(db, &access, &filter, &page)
-    };
-    let teams = visitor.read(read).await?.into_iter();
-    Ok(teams.map(|team| (team.id, team.name)).collect())
+    let team = team.parse().map_err(|_| Error::not_found())?;
+    new_form(&visitor, access, team, None).await
 }
 
 async fn new_form(

@@ -8,6 +8,7 @@ use super::{Staff, StaffForm, header_for_change, member_path, roster_path, write
 use crate::error::Candidate;
 use crate::prelude::*;
 use crate::roster::new_members::{self, NewMember};
+use crate::teams::choose::{Chosen, choose};
 use crate::teams::header::TeamHeader;
 use crate::web::form::{Field, FilledForm};
 use crate::web::form_dedup::{Nonce, Submission, submit_once};
@@ -42,6 +43,15 @@ impl AddPage {
 
     fn status(&self) -> StatusCode {
         if self.similar.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { self.form.status() }
+    }
+}
+
+/// Asks for which team people are added.
+pub(super) async fn choose_team(visitor: Staff) -> PageResult {
+    let path = |team| format!("{}/new", roster_path(team));
+    match choose(&visitor, (t!("Add people"), Section::MyTeams), path).await? {
+        Chosen::Team(team) => Ok(see_other(&path(team))),
+        Chosen::Page(page) => Ok(page),
     }
 }
 

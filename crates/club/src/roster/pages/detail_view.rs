@@ -163,7 +163,7 @@ fn teams(db: &Reader<'_>, access: &TeamAccess, person: PersonId) -> Result<Vec<T
         };
         Ok(TeamView {
             href: super::member_path(team.id, membership.id),
-            look: TeamLook::new(team.id, &team.name, team.color.as_deref()),
+            look: team.look(),
             name: team.name,
             about,
         })

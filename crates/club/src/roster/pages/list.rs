@@ -58,6 +58,11 @@ impl ListPage {
     fn path(&self, below: &str) -> String {
         format!("{}{below}", roster_path(self.header.team.id))
     }
+
+    /// The form for a link with which people ask to join the team.
+    fn team_link(&self) -> String {
+        format!("/account/claims?team={}#link", self.header.team.id)
+    }
 }
 
 /// Which people have no guardian, or nobody who signs in for them. Only for staff.

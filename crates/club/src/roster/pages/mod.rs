@@ -41,6 +41,7 @@ type StaffForm = VisitorForm<RosterWrite>;
 /// Routes of the roster pages.
 pub fn router() -> Router<App> {
     Router::new()
+        .route("/teams/add-people", get(add::choose_team))
         .route("/teams/{team}/roster", get(list::show))
         .route("/teams/{team}/roster/new", get(add::new).post(add::submit))
         .route("/teams/{team}/roster/paste", get(paste::new).post(paste::submit))

@@ -21,8 +21,7 @@ struct Row {
 
 impl Row {
     fn new(team: Team) -> Self {
-        let look = TeamLook::new(team.id, &team.name, team.color.as_deref());
-        Self { team, look }
+        Self { look: team.look(), team }
     }
 
     /// Season, age group and number of people.

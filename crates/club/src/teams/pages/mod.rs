@@ -1,6 +1,7 @@
 //! The pages of teams: the list, and the forms to create, edit, archive and restore a team.
 
 mod archive;
+pub mod choose;
 mod color_picker;
 mod form;
 pub mod header;

@@ -14,6 +14,7 @@ use crate::money::OrdersRead;
 use crate::money::pages::render_with_cards;
 use crate::names::Names;
 use crate::prelude::*;
+use crate::teams::header::TeamHeader;
 use crate::web::list::{Cell, Column, List, Times};
 use crate::web::prelude::*;
 
@@ -64,6 +65,8 @@ const HISTORY: &[Column<HistoryLine>] = &[
 #[template(path = "dues/family.html")]
 struct FamilyPage {
     frame: Frame,
+    /// The header of the team, if only its dues are shown.
+    header: Option<TeamHeader>,
     data: PageData,
     history: List,
     card_payments: bool,
@@ -83,16 +86,20 @@ struct PageData {
 
 pub(super) async fn list(visitor: Member) -> PageResult {
     // A signed-in user may not belong to a club yet.
+    let header = TeamHeader::from_query(&visitor).await?;
+    let team = header.as_ref().map(|header| header.team.id);
     let data = match visitor.visit.club {
         Some(_) => {
             let roster_access = visitor.roster_access().await?;
-            visitor.read(move |db| load(db, roster_access)).await?
+            visitor.read(move |db| load(db, roster_access, team)).await?
         }
         None => PageData::default(),
     };
     let times = (visitor.app().clock.now(), data.zone.clone().unwrap_or_else(Zone::utc));
+    let frame = visitor.frame(t!("Dues"), Section::MyDues);
     let page = FamilyPage {
-        frame: visitor.frame(t!("Dues"), Section::MyDues),
+        frame: team.map_or(frame.clone(), |team| frame.team(team)),
+        header,
         history: List::new(t!("History"), HISTORY, &data.lines, &times),
         data,
         card_payments: visitor.app().cards.is_some(),
@@ -101,7 +108,8 @@ pub(super) async fn list(visitor: Member) -> PageResult {
     render(StatusCode::OK, &page)
 }
 
-fn load(db: &Reader<'_>, roster_access: RosterAccess) -> Result<PageData> {
+/// The dues of the family, and its statement unless only the dues of one team are shown.
+fn load(db: &Reader<'_>, roster_access: RosterAccess, team_id: Option<TeamId>) -> Result<PageData> {
     let zone = Some(account::find(db)?.timezone);
     let ids: Vec<_> = roster_access.managed_team_ids.iter().map(ToString::to_string).collect();
     let team_names = Names::load(db, ids.iter().map(String::as_str))?;
@@ -119,8 +127,12 @@ fn load(db: &Reader<'_>, roster_access: RosterAccess) -> Result<PageData> {
     let access = RosterAccess { managed_team_ids: Vec::new(), ..roster_access }
         .team_access(AccessLevel::Family);
     let page = Page { limit: MAX_DUES, order: Order::Desc, last: None };
-    let dues = due::list(db, &access, &DueFilter::default(), &page)?;
-    let Statement { totals, lines, .. } = statement::of_person(db, &access, own)?;
+    let filter = DueFilter { team_id, ..DueFilter::default() };
+    let dues = due::list(db, &access, &filter, &page)?;
+    let (mut totals, mut lines) = (Vec::new(), Vec::new());
+    if team_id.is_none() {
+        Statement { totals, lines, .. } = statement::of_person(db, &access, own)?;
+    }
     let names = DisplayNames::for_dues(db, dues.iter())?;
     let person_by_due: HashMap<_, _> =
         dues.iter().map(|due| (due.id.to_string(), names.person(due.person_id))).collect();

@@ -16,6 +16,7 @@ mod form_fields;
 mod waive;
 
 use crate::accounts::permissions::AdminArea;
+use crate::dues::due::{self, DueFilter};
 use crate::prelude::*;
 use crate::web::prelude::*;
 
@@ -48,6 +49,21 @@ pub fn router() -> Router<App> {
         .route("/dues/teams/{team}", get(team::of_coach))
         .route("/dues/{id}", get(family::one))
         .route("/dues/{id}/receipt", get(receipt::show))
+}
+
+/// The tab of a team: for staff its statement, for families what they owe it.
+pub(super) fn team_tab(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    team: TeamId,
+) -> Result<Option<String>> {
+    if access.has_full_access(team) {
+        return Ok(Some(format!("/dues/teams/{team}")));
+    }
+    let filter = DueFilter { team_id: Some(team), ..DueFilter::default() };
+    let page = Page { limit: 1, order: Order::Desc, last: None };
+    let has_dues = !due::list(db, access, &filter, &page)?.is_empty();
+    Ok(has_dues.then(|| format!("{OWN_DUES_PATH}?team={team}")))
 }
 
 /// Whether the user can fix the error in the form.

@@ -6,6 +6,7 @@ use super::{Treasurer, formatting, remind};
 use crate::dues::statement::{self, PayerTotals, Sums, TeamStatement};
 use crate::prelude::*;
 use crate::shop::OrdersOversee;
+use crate::teams::header::TeamHeader;
 use crate::teams::team::{self, Team};
 use crate::web::prelude::*;
 
@@ -92,6 +93,7 @@ struct TreasurersPage {
 #[template(path = "dues/team_own.html")]
 struct CoachesPage {
     frame: Frame,
+    header: TeamHeader,
     view: View,
 }
 
@@ -117,11 +119,11 @@ pub(super) async fn of_coach(
 ) -> PageResult {
     let access = visitor.team_access().await?;
     let load = move |db: &store::Reader<'_>| {
-        access.check(id)?;
-        Ok((team::find(db, id)?, statement::of_team(db, id)?))
+        Ok((TeamHeader::load(db, &access, id)?, statement::of_team(db, id)?))
     };
-    let (team, statement) = visitor.read(load).await?;
-    let frame = visitor.frame(statement_title(&team), Section::MyDues);
+    let (header, statement) = visitor.read(load).await?;
+    let team = header.team.clone();
+    let frame = visitor.frame(statement_title(&team), Section::MyTeams).team(id);
     let view = View { team, statement, is_treasurer: false };
-    render(StatusCode::OK, &CoachesPage { frame, view })
+    render(StatusCode::OK, &CoachesPage { frame, header, view })
 }

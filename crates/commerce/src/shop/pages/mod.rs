@@ -91,6 +91,17 @@ fn family_routes() -> Router<App> {
         .route("/store/orders/{id}/receipt", get(receipt::show_receipt))
 }
 
+/// The tab of a team that has something on sale: for families to order it, for admins to manage it.
+pub(super) fn team_tab(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    team: TeamId,
+) -> Result<Option<String>> {
+    let area = if matches!(access, TeamAccess::AllTeams) { "/admin/store" } else { "/store" };
+    let is_on_sale = !storefront::find_on_sale(db, access, Some(team), 1)?.is_empty();
+    Ok(is_on_sale.then(|| format!("{area}?team={team}")))
+}
+
 /// The status code for a form that is shown with these errors.
 fn form_status(faults: &Faults) -> StatusCode {
     if faults.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY }

@@ -12,6 +12,7 @@ use crate::roster::person;
 use crate::shop::buyer::{self, ResolvedBuyer, TeamMemberships};
 use crate::shop::product::{AvailableTo, Product, Status};
 use crate::shop::product_listing::{self, ProductFilter};
+use crate::teams::header::TeamHeader;
 use crate::web::prelude::*;
 
 /// Maximum number of products on the page.
@@ -140,6 +141,8 @@ struct StorefrontData {
 #[template(path = "shop/storefront.html")]
 struct StorefrontPage {
     frame: Frame,
+    /// The header of the team, if only its products are shown.
+    header: Option<TeamHeader>,
     channel: OrderChannel,
     /// The products of each seller.
     sections: Vec<(String, Vec<ProductCard>)>,
@@ -162,11 +165,20 @@ pub(super) fn family_only_access(access: &RosterAccess) -> TeamAccess {
     RosterAccess { managed_team_ids: Vec::new(), ..access.clone() }.team_access(AccessLevel::Family)
 }
 
-/// The products on sale that the caller may see.
-fn find_on_sale(db: &Reader<'_>, access: &TeamAccess) -> Result<Vec<Product>> {
-    let filter =
-        ProductFilter { status: Some(Status::Active), on_sale: Some(true), ..Default::default() };
-    let page = Page { limit: MAX_PRODUCTS, order: Order::Asc, last: None };
+/// The products on sale that the caller may see: of this team only, or of all sellers.
+pub(super) fn find_on_sale(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    team_id: Option<TeamId>,
+    limit: i64,
+) -> Result<Vec<Product>> {
+    let filter = ProductFilter {
+        team_id,
+        status: Some(Status::Active),
+        on_sale: Some(true),
+        ..ProductFilter::default()
+    };
+    let page = Page { limit, order: Order::Asc, last: None };
     product_listing::list(db, access, &filter, &page)
 }
 
@@ -184,7 +196,7 @@ fn group_by_seller(names: &Names, mut products: Vec<Product>) -> Vec<(String, Ve
     sellers.into_iter().map(|(team, products)| (seller_name(names, team), products)).collect()
 }
 
-fn load_for_family(db: &Reader<'_>, user: UserId) -> Result<StorefrontData> {
+fn load_for_family(db: &Reader<'_>, user: UserId, team: Option<TeamId>) -> Result<StorefrontData> {
     let (access, roster_access) = family_access(db, user)?;
     let mut family = Vec::new();
     for (id, name) in family_names(db, &roster_access)? {
@@ -192,7 +204,7 @@ fn load_for_family(db: &Reader<'_>, user: UserId) -> Result<StorefrontData> {
         let memberships = TeamMemberships::load(db, &buyer)?;
         family.push(FamilyBuyer { id, name: buyer.name, memberships });
     }
-    let products = find_on_sale(db, &access)?;
+    let products = find_on_sale(db, &access, team, MAX_PRODUCTS)?;
     let names = team_names(db, products.iter().map(|product| product.record.team_id))?;
     let sellers = group_by_seller(&names, products);
     let zone = account::find(db)?.timezone;
@@ -207,7 +219,7 @@ fn load_for_staff_order(
     let person = person.map(|person| buyer::find_by_id(db, person)).transpose()?.flatten();
     let buyer = person.unwrap_or_else(|| ResolvedBuyer::by_name(name, None));
     let memberships = TeamMemberships::load(db, &buyer)?;
-    let products = find_on_sale(db, &TeamAccess::AllTeams)?;
+    let products = find_on_sale(db, &TeamAccess::AllTeams, None, MAX_PRODUCTS)?;
     let names = team_names(db, products.iter().map(|product| product.record.team_id))?;
     let (available, unavailable): (Vec<_>, Vec<_>) =
         products.into_iter().partition(|product| memberships.may_buy(&product.record));
@@ -252,9 +264,14 @@ pub(super) async fn render_storefront<N: Permission>(
     faults: Faults,
 ) -> PageResult {
     let user = visitor.visit.user;
+    let header = match channel {
+        OrderChannel::SelfService => TeamHeader::from_query(visitor).await?,
+        OrderChannel::Staff => None,
+    };
+    let team = header.as_ref().map(|header| header.team.id);
     let (person, name) = (input.buyer_id(), input.name.clone());
     let load = move |db: &Reader<'_>| match channel {
-        OrderChannel::SelfService => load_for_family(db, user),
+        OrderChannel::SelfService => load_for_family(db, user, team),
         OrderChannel::Staff => load_for_staff_order(db, person, name),
     };
     let mut data = visitor.read(load).await?;
@@ -269,8 +286,10 @@ pub(super) async fn render_storefront<N: Permission>(
     let other_errors = errors_off_page(&sections, &faults);
     let title = if channel == OrderChannel::Staff { t!("New order") } else { t!("Store") };
     let code = super::form_status(&faults);
+    let frame = channel.frame(visitor, title);
     let page = StorefrontPage {
-        frame: channel.frame(visitor, title),
+        frame: team.map_or(frame.clone(), |team| frame.team(team)),
+        header,
         channel,
         sections,
         data,

@@ -57,6 +57,8 @@ struct ClaimsPage {
     next: String,
     /// Teams that this visitor can create a link for.
     teams: Vec<(TeamId, String)>,
+    /// The id of the team that is chosen at first, or empty.
+    chosen: String,
     now: Timestamp,
 }
 
@@ -99,6 +101,7 @@ async fn show(visitor: AccountVisitor) -> PageResult {
         open_claims,
         next,
         teams,
+        chosen: visitor.guest.query()?.text("team").to_owned(),
         now: visitor.app().clock.now(),
     };
     render(StatusCode::OK, &page)

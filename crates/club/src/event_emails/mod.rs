@@ -11,8 +11,7 @@ use crate::web::module::Module;
 pub const MODULE: Module = Module {
     register_hooks: || {
         edit::ON_CHANGED.register(notice::send);
-        edit::COUNT_NOTIFIED
-            .register(|db, team| notice::recipients(db, team).map(|people| people.len()));
+        edit::FIND_NOTIFIED.register(notice::recipient_names);
     },
     reactions: &[Reaction {
         kinds: &["event.deleted"],

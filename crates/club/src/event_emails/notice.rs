@@ -120,6 +120,13 @@ pub fn recipients(db: &Reader<'_>, team: TeamId) -> Result<Vec<Person>> {
     Ok(recipients.into_iter().map(|(person, _)| person).collect())
 }
 
+/// The names of these people.
+pub fn recipient_names(db: &Reader<'_>, team: TeamId) -> Result<Vec<String>> {
+    let mut names: Vec<_> = recipients(db, team)?.iter().map(person::display_name).collect();
+    names.sort();
+    Ok(names)
+}
+
 impl<'a> Notice<'a> {
     fn new(before: &'a EventView, after: &'a EventView, now: Timestamp) -> Option<Self> {
         let (old, new) = (&before.event, &after.event);

@@ -17,7 +17,10 @@ pub const MODULE: Module = Module {
         reminders::REMIND_UNANSWERED.register(remind_unanswered);
         reminders::REMINDER_TIMES.register(reminder_times);
     },
-    reactions: &[Reaction { kinds: &["event.updated"], run: reminder::cancel_outdated }],
+    reactions: &[
+        Reaction { kinds: &["event.updated"], run: reminder::cancel_outdated },
+        Reaction { kinds: &["rsvp.answered"], run: reminder::cancel_answered },
+    ],
     merge_person: Some(PersonMerge {
         references: &["event_reminder.person_id"],
         run: reminder::merge_person,

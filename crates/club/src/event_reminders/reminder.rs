@@ -8,7 +8,7 @@ use super::emails::{self, Mailing};
 use crate::events::event::{self, Event};
 use crate::events::reminders::{ReminderSummary, ReminderTimes};
 use crate::events::rsvp;
-use crate::mail::email;
+use crate::mail::pending;
 use crate::personal_data::MergedRecords;
 use crate::prelude::*;
 use crate::roster::notification_settings::EmailKind;
@@ -133,7 +133,26 @@ pub fn cancel_outdated(tx: &Tx<'_>, event: &str) -> Result<()> {
     if rsvp::check_accepts_answers(&event, tx.now()).is_ok() {
         return Ok(());
     }
-    email::cancel_kind(tx, &id.to_string(), EmailKind::RsvpReminder)
+    let waiting = pending::list(tx, &id.to_string(), EmailKind::RsvpReminder)?;
+    pending::cancel(tx, waiting.into_iter().map(|(id, _)| id).collect())
+}
+
+/// Cancels the queued reminders of an event whose recipients have answered in the meantime.
+pub fn cancel_answered(tx: &Tx<'_>, rsvp: &str) -> Result<()> {
+    let Ok(id) = rsvp.parse::<RsvpId>() else { return Ok(()) };
+    let answered: Option<(EventId,)> = tx.optional(
+        "select event_id from rsvp where account_id = :account and id = :id",
+        bind! { id },
+    )?;
+    let Some((event,)) = answered else { return Ok(()) };
+    let mut waiting = pending::list(tx, &event.to_string(), EmailKind::RsvpReminder)?;
+    if waiting.is_empty() {
+        return Ok(());
+    }
+    let event = event::find(tx, &TeamAccess::AllTeams, event)?;
+    let mailings = emails::prepare(tx, &team::find(tx, event.team_id)?, &event)?.mailings;
+    waiting.retain(|(_, person)| !mailings.iter().any(|one| one.people.contains(person)));
+    pending::cancel(tx, waiting.into_iter().map(|(id, _)| id).collect())
 }
 
 /// Emails everybody who has not answered an event, except people who were reminded within the last hour.
@@ -189,14 +208,16 @@ row! {
     }
 }
 
-/// When people were reminded of an event.
+/// When people were reminded of an event. A reminder that was cancelled before it was sent does not count.
 fn reminded_at(db: &Reader<'_>, event: EventId) -> Result<BTreeMap<PersonId, LastReminder>> {
     let rows: Vec<LastReminder> = db.all(
         "select person_id, automatic_at as automatic, manual_at as manual from event_reminder
          where account_id = :account and event_id = :event",
         bind! { event },
     )?;
-    Ok(rows.into_iter().map(|row| (row.person_id, row)).collect())
+    let cancelled = pending::list_cancelled(db, &event.to_string(), EmailKind::RsvpReminder)?;
+    let sent = rows.into_iter().filter(|row| !cancelled.contains(&row.person_id));
+    Ok(sent.map(|row| (row.person_id, row)).collect())
 }
 
 /// Records that the people who share an address were reminded.

@@ -279,16 +279,6 @@ pub fn cancel(tx: &Tx<'_>, about: &str) -> Result<u64> {
     )?)
 }
 
-/// Cancels the pending emails of one kind about an object.
-pub fn cancel_kind(tx: &Tx<'_>, about: &str, kind: EmailKind) -> Result<()> {
-    tx.execute(
-        "update mail set status = 'cancelled', updated_at = :now, version = version + 1
-         where account_id = :account and about = :about and kind = :kind and status = 'pending'",
-        bind! { about, kind },
-    )?;
-    Ok(())
-}
-
 /// One email.
 pub fn find(db: &Reader<'_>, id: EmailId) -> Result<Email> {
     Ok(db.one(sql!(Email::SELECT, " where account_id = :account and id = :id"), bind! { id })?)

@@ -3,6 +3,7 @@
 pub mod api;
 pub mod guardian_notice;
 pub mod email;
+pub mod pending;
 pub mod summary;
 pub mod pages;
 

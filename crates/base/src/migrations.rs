@@ -37,4 +37,5 @@ pub const MIGRATIONS: &[Migration] = migrations![
     "0022_email_preferences",
     "0023_home",
     "0024_long_events",
+    "0025_event_changes",
 ];

@@ -209,9 +209,9 @@ pub async fn delete_removed_files(app: &App) {
 }
 
 async fn delete_removed_file(app: &App, file: RemovedFile) -> Result<()> {
-    let RemovedFile { account_id, id, purpose } = file;
+    let RemovedFile { account_id, id, content_type } = file;
     app.files.delete(&store_key(account_id, id, false)).await?;
-    if purpose.has_thumbnail() {
+    if content_type.is_image() {
         app.files.delete(&store_key(account_id, id, true)).await?;
     }
     let scope = Scope::account(account_id, "system");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use kit::string_enum;
 use macros::input;
 
-use crate::events::event::{self, Event, Status as EventStatus};
+use crate::events::event::{self, Event, EventView, Status as EventStatus};
 use crate::prelude::*;
 use crate::signals::Subject;
 use crate::teams::team;
@@ -157,6 +157,27 @@ pub fn can_record(event: &Event, now: Timestamp) -> Result<()> {
         _ => return Ok(()),
     };
     Err(Error::invalid_state(detail))
+}
+
+/// The events of these teams that have begun since this time and have no attendance yet, the latest first.
+pub fn list_missing(
+    db: &Reader<'_>,
+    teams: Vec<TeamId>,
+    since: Timestamp,
+    limit: i64,
+) -> Result<Vec<EventView>> {
+    if teams.is_empty() {
+        return Ok(Vec::new());
+    }
+    let text = sql!(
+        Event::SELECT,
+        " where account_id = :account and team_id in (:teams) and starts_at > :since
+            and starts_at <= :now and status in ('scheduled', 'completed')
+            and not exists (select 1 from attendance
+                where attendance.account_id = :account and attendance.event_id = event.id)
+          order by starts_at desc, id desc limit :limit"
+    );
+    event::views(db, db.all(text, bind! { teams, since, limit })?)
 }
 
 /// The attendance of an event. Families see the entries of their own members.

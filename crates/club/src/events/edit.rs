@@ -106,9 +106,9 @@ impl EventChange {
 
 /// Called with events before and after they were changed or cancelled, to notify people.
 pub static ON_CHANGED: Hook<OnChanged> = Hook::new("edit::ON_CHANGED");
-/// How many people [`ON_CHANGED`] notifies if events of a team are changed now.
-pub static COUNT_NOTIFIED: Hook<fn(&Reader<'_>, TeamId) -> Result<usize>> =
-    Hook::new("edit::COUNT_NOTIFIED");
+type FindNames = fn(&Reader<'_>, TeamId) -> Result<Vec<String>>;
+/// The names of the people whom [`ON_CHANGED`] notifies if events of a team are changed now.
+pub static FIND_NOTIFIED: Hook<FindNames> = Hook::new("edit::FIND_NOTIFIED");
 /// People are notified only of events that start within this time.
 pub const NOTICE_PERIOD: Duration = Duration::from_secs(14 * 86_400);
 
@@ -280,17 +280,29 @@ fn apply_change(
     })
 }
 
+/// Whether everybody should hear about a change: it is about when, where or whether the event takes place.
+fn is_notable(before: &Event, after: &Event) -> bool {
+    before.span() != after.span()
+        || before.location_id != after.location_id
+        || before.status != after.status
+}
+
 /// Saves and publishes changed events, and promotes members from the waiting list where the capacity has grown.
 fn save(tx: &Tx<'_>, notification: &'static str, changed: Vec<(Event, Event)>) -> Result<()> {
-    let (before, after): (Vec<_>, Vec<_>) = changed.into_iter().unzip();
-    let revised = |event: Event| Event {
-        revision: event.revision + 1,
-        revised_at: tx.now(),
-        updated_at: tx.now(),
-        version: event.version + 1,
-        ..event
+    let revised = |(before, event): (Event, Event)| {
+        let changed_at =
+            if is_notable(&before, &event) { Some(tx.now()) } else { event.changed_at };
+        let after = Event {
+            revision: event.revision + 1,
+            revised_at: tx.now(),
+            changed_at,
+            updated_at: tx.now(),
+            version: event.version + 1,
+            ..event
+        };
+        (before, after)
     };
-    let after: Vec<_> = after.into_iter().map(revised).collect();
+    let (before, after): (Vec<_>, Vec<_>) = changed.into_iter().map(revised).unzip();
     after.iter().try_for_each(|event| event::update(tx, event))?;
     let (before, after) = (event::views(tx, before)?, event::views(tx, after)?);
     let pairs: Vec<_> =

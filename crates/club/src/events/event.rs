@@ -127,6 +127,9 @@ record! {
         pub revision: i64,
         #[serde(skip)]
         pub revised_at: Timestamp,
+        /// When the time, place or status last changed.
+        #[serde(skip)]
+        pub changed_at: Option<Timestamp>,
         /// ID of the event in another system; unique in the account.
         #[schema(max_length = 120)]
         pub external_id: Option<String>,

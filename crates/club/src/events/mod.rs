@@ -22,6 +22,7 @@ pub mod responses;
 mod rescheduling;
 mod roster_changes;
 pub mod rsvp;
+pub mod rsvp_redaction;
 pub mod rsvp_snapshot;
 pub mod schedule;
 pub mod undo;

@@ -4,6 +4,7 @@ use kit::string_enum;
 use macros::{input, query};
 
 use super::event::{self, Event, Status};
+use super::rsvp_redaction;
 use super::rsvp_snapshot::RsvpSnapshot;
 use super::volunteers;
 use crate::paging::page_sql;
@@ -54,7 +55,7 @@ record! {
         #[serde(skip)]
         pub place: Option<i64>,
         /// ID of the person in `on_behalf_of`, or of the user or key that answered; `away_date` if the member is away on that
-        /// day.
+        /// day. Instead of `away_date`, other families see the ID of the member's person.
         #[schema(examples("per_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
         pub answered_by: String,
         /// When the answer was given.
@@ -99,31 +100,7 @@ pub fn find(
 ) -> Result<Rsvp> {
     let team = event::find(db, access, event)?.team_id;
     let rsvp = find_optional(db, event, member)?.ok_or_else(Error::not_found)?;
-    redact_notes(db, access, team, vec![rsvp])?.pop().ok_or_else(Error::not_found)
-}
-
-/// Removes the notes that the caller may not see: families see all answers, but only the notes of their own family.
-pub fn redact_notes(
-    db: &Reader<'_>,
-    access: &TeamAccess,
-    team: TeamId,
-    mut answers: Vec<Rsvp>,
-) -> Result<Vec<Rsvp>> {
-    if access.has_full_access(team) {
-        return Ok(answers);
-    }
-    let (_, family) = access.own_and_family_ids();
-    let own_members: Vec<MemberId> = db.ids(
-        "select id from member
-         where account_id = :account and person_id in (:family) and team_id = :team",
-        bind! { family, team },
-    )?;
-    for answer in &mut answers {
-        if !own_members.contains(&answer.member_id) {
-            answer.note = None;
-        }
-    }
-    Ok(answers)
+    rsvp_redaction::redact(db, access, team, vec![rsvp])?.pop().ok_or_else(Error::not_found)
 }
 
 /// The RSVP of a member, if they have answered.

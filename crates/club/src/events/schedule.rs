@@ -226,6 +226,7 @@ fn build_event(tx: &Tx<'_>, team: &Team, new: NewEvent, plan: &Plan, duties: Dut
             waitlisted_count: 0,
             revision: 0,
             revised_at: tx.now(),
+            changed_at: None,
             created_at: tx.now(),
             updated_at: tx.now(),
             version: 1,

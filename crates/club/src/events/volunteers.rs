@@ -31,6 +31,25 @@ pub fn release(
     update(tx, before, duties)
 }
 
+/// The coming events at which a person has a duty, by start.
+pub fn list_of_person(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    person: PersonId,
+    limit: i64,
+) -> Result<Vec<EventView>> {
+    let (is_limited, teams) = access.team_filter();
+    let (earliest, pattern) = (db.now().minus(MAX_DURATION), format!("%\"{person}\"%"));
+    let text = sql!(
+        Event::SELECT,
+        " where account_id = :account and starts_at > :earliest and ends_at > :now
+            and (not cast(:is_limited as boolean) or team_id in (:teams))
+            and status = 'scheduled' and duties like :pattern
+          order by starts_at, id limit :limit"
+    );
+    event::views(db, db.all(text, bind! { earliest, is_limited, teams, pattern, limit })?)
+}
+
 fn find_open_event(
     tx: &Tx<'_>,
     access: &TeamAccess,

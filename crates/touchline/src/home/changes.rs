@@ -9,27 +9,58 @@ use crate::prelude::*;
 const FIRST_VISIT: Duration = Duration::from_secs(7 * 86_400);
 /// Changes of events further in the future are not shown.
 const HORIZON: Duration = Duration::from_secs(60 * 86_400);
-const MAX_CHANGES: i64 = 8;
+const MAX_EVENTS: i64 = 200;
+const MAX_CHANGES: usize = 8;
+
+/// Changes of events. Those of a series that were changed in the same way are one change.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    /// The changed events of each change.
+    pub groups: Vec<Vec<EventView>>,
+    /// The number of events in the changes that are left out.
+    pub more: usize,
+    /// When the last of all these events was changed.
+    pub until: Option<Timestamp>,
+}
+
+impl Changes {
+    fn new(events: Vec<EventView>) -> Self {
+        let until = events.iter().filter_map(|view| view.event.changed_at).max();
+        let mut groups: Vec<Vec<EventView>> = Vec::new();
+        for view in events {
+            let is_same = |other: &EventView| {
+                let key = |event: &Event| (event.series_id, event.status, event.changed_at);
+                view.event.series_id.is_some() && key(&other.event) == key(&view.event)
+            };
+            match groups.iter_mut().find(|group| is_same(&group[0])) {
+                Some(group) => group.push(view),
+                None => groups.push(vec![view]),
+            }
+        }
+        let rest = groups.split_off(groups.len().min(MAX_CHANGES));
+        Self { groups, more: rest.iter().map(Vec::len).sum(), until }
+    }
+}
 
 /// The changes that a user has not confirmed yet: cancellations first, then by start.
-pub(super) fn list(db: &Reader<'_>, access: &TeamAccess, user: UserId) -> Result<Vec<EventView>> {
+pub(super) fn list(db: &Reader<'_>, access: &TeamAccess, user: UserId) -> Result<Changes> {
     let (is_limited, teams) = access.team_filter();
     if is_limited && teams.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Changes::default());
     }
     let seen = last_confirmed(db, user)?;
     let until = db.now().plus(HORIZON);
-    let values = bind! { teams, seen, until, limit: MAX_CHANGES };
+    let values = bind! { teams, seen, until, limit: MAX_EVENTS };
     let text = if is_limited {
         sql!(Event::SELECT, " where account_id = :account and team_id in (:teams)", CHANGED)
     } else {
         sql!(Event::SELECT, " where account_id = :account", CHANGED)
     };
-    event::views(db, db.all(text, values)?)
+    Ok(Changes::new(event::views(db, db.all(text, values)?)?))
 }
 
 const CHANGED: &str = "
-    and starts_at > :now and starts_at < :until and revision > 0 and revised_at > :seen
+    and starts_at > :now and starts_at < :until and changed_at > :seen
     order by case when status = 'cancelled' then 0 else 1 end, starts_at, id limit :limit";
 
 fn last_confirmed(db: &Reader<'_>, user: UserId) -> Result<Timestamp> {
@@ -40,7 +71,7 @@ fn last_confirmed(db: &Reader<'_>, user: UserId) -> Result<Timestamp> {
     Ok(seen.map_or_else(|| db.now().minus(FIRST_VISIT), |(seen,)| seen))
 }
 
-/// Records that the user has seen all changes until this time. It is the time when the page was created, so a change
+/// Records that the user has seen all changes until this time. It is the time of the last one on the page, so a change
 /// that came later is still shown.
 pub(super) fn confirm(tx: &Tx<'_>, user: UserId, until: Timestamp) -> Result<()> {
     let until = until.min(tx.now());

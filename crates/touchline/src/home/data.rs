@@ -1,17 +1,20 @@
 //! Reads everything that Home shows, with a constant number of queries.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::changes;
+use super::changes::{self, Changes};
 use crate::accounts::account::{self, Account};
 use crate::accounts::permissions::AccessLevel;
 use crate::accounts::roster_access::RosterAccess;
+use crate::attendance::sheet;
 use crate::dues::due::{self, DueFilter, DueView};
 use crate::events::answers::AnswerBlock;
 use crate::events::event::{self, EventFilter, EventView};
 use crate::events::ongoing;
 use crate::events::pages::display::TeamNames;
+use crate::events::volunteers;
 use crate::joining::claim;
 use crate::messages::listing::{self, MessageFilter};
 use crate::messages::message::{Kind, Message};
@@ -23,17 +26,29 @@ const LOOK_AHEAD: Duration = Duration::from_secs(21 * 86_400);
 /// Events that began this long ago may still go on. Longer ones are read separately.
 const MAX_ONGOING: Duration = Duration::from_secs(12 * 3600);
 const MAX_EVENTS: i64 = 40;
-const MAX_ANNOUNCEMENTS: i64 = 3;
+const MAX_ANNOUNCEMENTS: usize = 3;
+/// One more, to know whether there are others.
+const ANNOUNCEMENTS_READ: i64 = 4;
+const MAX_DUTIES: i64 = 10;
+const MAX_ATTENDANCE: i64 = 3;
+/// How long Home asks for the attendance of an event.
+const ATTENDANCE_PERIOD: Duration = Duration::from_secs(36 * 3600);
 const MAX_DUES: i64 = 4;
 
 /// What Home shows.
 pub(super) struct HomeData {
     pub account: Account,
     pub teams: TeamNames,
-    pub changes: Vec<EventView>,
+    pub changes: Changes,
     /// The coming events with the answers of the family.
     pub events: Vec<(EventView, AnswerBlock)>,
     pub announcements: Vec<Message>,
+    /// Whether there are more unread announcements.
+    pub has_more_announcements: bool,
+    /// The coming events at which the user has a duty.
+    pub duties: Vec<EventView>,
+    /// Events of the last hours whose attendance a coach has not recorded.
+    pub attendance: Vec<EventView>,
     pub dues: Vec<DueView>,
     /// Requests to join, for admins.
     pub claims: i64,
@@ -66,9 +81,16 @@ pub(super) fn load(
     events.retain(|view| view.event.ends_at > db.now());
     let blocks = AnswerBlock::load(db, roster_access, &events)?;
     let changes = changes::list(db, &access, user)?;
-    let announcements = unread_announcements(db, roster_access)?;
-    let teams = events.iter().chain(&changes).map(|view| view.event.team_id);
-    let teams = teams.chain(announcements.iter().map(|message| message.team_id));
+    let mut announcements = unread_announcements(db, roster_access)?;
+    let has_more_announcements = announcements.len() > MAX_ANNOUNCEMENTS;
+    announcements.truncate(MAX_ANNOUNCEMENTS);
+    let duties = duties(db, &access, roster_access)?;
+    let managed = roster_access.managed_team_ids.clone();
+    let since = db.now().minus(ATTENDANCE_PERIOD);
+    let attendance = sheet::list_missing(db, managed, since, MAX_ATTENDANCE)?;
+    let shown = events.iter().chain(changes.groups.iter().flatten());
+    let shown = shown.chain(&duties).chain(&attendance).map(|view| view.event.team_id);
+    let teams = shown.chain(announcements.iter().map(|message| message.team_id));
     let teams = TeamNames::load(db, nav, teams)?;
     let steps = if is_admin { first_steps(db)? } else { None };
     Ok(HomeData {
@@ -77,6 +99,9 @@ pub(super) fn load(
         changes,
         events: events.into_iter().zip(blocks).collect(),
         announcements,
+        has_more_announcements,
+        duties,
+        attendance,
         dues: open_dues(db, roster_access)?,
         claims: if is_admin { claim::count_open(db)? } else { 0 },
         steps,
@@ -112,10 +137,24 @@ fn unread_announcements(db: &Reader<'_>, roster_access: &RosterAccess) -> Result
             db,
             &access,
             &filter,
-            &first_page(MAX_ANNOUNCEMENTS, Order::Desc),
+            &first_page(ANNOUNCEMENTS_READ, Order::Desc),
         )?);
     }
+    // A user can be two people of the club, who both receive a message.
+    let mut seen = BTreeSet::new();
+    all.retain(|message| seen.insert(message.id));
     Ok(all)
+}
+
+/// The coming events at which the user has a duty.
+fn duties(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    roster_access: &RosterAccess,
+) -> Result<Vec<EventView>> {
+    let own = roster_access.own_person_ids.iter();
+    let events = own.map(|person| volunteers::list_of_person(db, access, *person, MAX_DUTIES));
+    Ok(events.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
 /// The open dues that the visitor pays, those due first at the top.

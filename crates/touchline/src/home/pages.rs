@@ -78,10 +78,12 @@ struct Change {
     /// When the event starts now.
     when: String,
     reason: Option<String>,
+    /// The number of further events of the series with the same change.
+    others: usize,
 }
 
-/// A duty that the user took on.
-struct MyDuty {
+/// Something to do at an event, or after it.
+struct Task {
     name: String,
     event: String,
     href: String,
@@ -93,15 +95,19 @@ struct HomePage {
     frame: Frame,
     lead: String,
     changes: Vec<Change>,
+    /// The number of changed events that are left out.
+    more_changes: usize,
     /// The time until which "Got it" confirms changes.
-    shown_at: Timestamp,
+    changed_until: Option<Timestamp>,
     ask: Vec<Item>,
     coming: Vec<Item>,
     /// The number of other events that need an answer.
     more_to_answer: usize,
     announcements: Vec<(TeamLook, String, Message)>,
+    has_more_announcements: bool,
     dues: Vec<DueView>,
-    duties: Vec<MyDuty>,
+    duties: Vec<Task>,
+    attendance: Vec<Task>,
     claims: i64,
     steps: Option<FirstSteps>,
     card_payments: bool,
@@ -114,6 +120,7 @@ impl HomePage {
         !(self.announcements.is_empty()
             && self.dues.is_empty()
             && self.duties.is_empty()
+            && self.attendance.is_empty()
             && self.claims == 0)
     }
 }
@@ -138,7 +145,7 @@ async fn show(guest: Guest, headers: HeaderMap) -> PageResult {
     let frame = page.frame.clone().flash(flash);
     let people = match managed[..] {
         [team] => format!("/teams/{team}/roster/new"),
-        _ => "/teams".to_owned(),
+        _ => "/teams/add-people".to_owned(),
     };
     render(StatusCode::OK, &HomePage { frame, people, ..page })
 }
@@ -152,13 +159,18 @@ fn arrange(
 ) -> HomePage {
     let now = visitor.app().clock.now();
     let teams = &data.teams;
-    let duties = my_duties(teams, &data.events, own_people);
-    let change = |view: &EventView| Change {
-        text: EventText::new(view, teams),
-        when: format::appointment(Locale::current_or_english(), view.starts_local),
-        reason: view.event.cancel_reason.clone(),
+    let duties = my_duties(teams, &data.duties, own_people);
+    let attendance = data.attendance.iter().map(|view| missing_attendance(view, teams)).collect();
+    let change = |group: &Vec<EventView>| {
+        let view = group.first()?;
+        Some(Change {
+            text: EventText::new(view, teams),
+            when: format::appointment(Locale::current_or_english(), view.starts_local),
+            reason: view.event.cancel_reason.clone(),
+            others: group.len() - 1,
+        })
     };
-    let changes: Vec<_> = data.changes.iter().map(change).collect();
+    let changes: Vec<_> = data.changes.groups.iter().filter_map(change).collect();
     let items = data.events.into_iter().map(|(view, block)| Item::new(view, block, teams, access));
     let (mut ask, mut coming): (Vec<_>, Vec<_>) = items.partition(|item| item.block.needs_answer());
     let message =
@@ -172,13 +184,16 @@ fn arrange(
         frame: visitor.frame(today, Section::Home),
         lead: lead(wanted, changes.len()),
         changes,
-        shown_at: now,
+        more_changes: data.changes.more,
+        changed_until: data.changes.until,
         ask,
         coming,
         more_to_answer,
         announcements: data.announcements.into_iter().map(message).collect(),
+        has_more_announcements: data.has_more_announcements,
         dues: data.dues,
         duties,
+        attendance,
         claims: data.claims,
         steps: data.steps,
         card_payments: visitor.app().cards.is_some(),
@@ -215,22 +230,34 @@ fn lead(answer_count: usize, change_count: usize) -> String {
 }
 
 /// The duties at coming events that the user took on.
-fn my_duties(
-    teams: &TeamNames,
-    events: &[(EventView, AnswerBlock)],
-    own_people: &[PersonId],
-) -> Vec<MyDuty> {
+fn my_duties(teams: &TeamNames, events: &[EventView], own_people: &[PersonId]) -> Vec<Task> {
     let mut all = Vec::new();
-    for (view, _) in events.iter().filter(|(view, _)| view.event.status == Status::Scheduled) {
+    for view in events {
         let is_mine = |person: &PersonId| own_people.contains(person);
         for duty in view.event.duties.0.iter().filter(|duty| duty.assignees.iter().any(is_mine)) {
             let text = EventText::new(view, teams);
-            let day = format::near_day(Locale::current_or_english(), text.day);
-            let event = format!("{day} · {}", text.title);
-            all.push(MyDuty { name: duty.name.clone(), event, href: text.href() });
+            all.push(Task {
+                name: duty.name.clone(),
+                event: day_and_title(&text),
+                href: text.href(),
+            });
         }
     }
     all
+}
+
+fn missing_attendance(view: &EventView, teams: &TeamNames) -> Task {
+    let text = EventText::new(view, teams);
+    Task {
+        name: t!("Take attendance").to_owned(),
+        event: format!("{} · {}", day_and_title(&text), text.team),
+        href: format!("{}/attendance", text.href()),
+    }
+}
+
+fn day_and_title(text: &EventText) -> String {
+    let day = format::near_day(Locale::current_or_english(), text.day);
+    format!("{day} · {}", text.title)
 }
 
 /// "Got it": the changes that were shown are not shown again.

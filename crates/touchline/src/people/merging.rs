@@ -63,7 +63,8 @@ struct ComparePage {
     /// Why the records cannot be merged.
     problem: String,
     becomes_minor: bool,
-    loses_photo: bool,
+    /// What happens to the photos, if one is removed.
+    photos: &'static str,
     loses_confirmation: bool,
     same_teams: usize,
 }
@@ -153,8 +154,14 @@ async fn compare_page(visitor: &Admin, from: Person, into: Person, form: FilledF
         back: path(from_id),
         swap: compare_path(into_id, from_id),
         becomes_minor: is_new(|person| person.known_minor),
-        loses_photo: is_new(|person| person.photo_file_id.is_none()),
-        loses_confirmation: is_new(|person| person.adult_confirmed_at.is_none()),
+        photos: if is_new(|person| person.photo_file_id.is_none()) {
+            t!("The photo is removed, because no guardian agreed to it.")
+        } else if plan.as_ref().is_some_and(|plan| plan.from.photo_file_id.is_some()) {
+            t!("The photo of the record to remove is deleted.")
+        } else {
+            ""
+        },
+        loses_confirmation: plan.as_ref().is_some_and(MergePlan::loses_confirmation),
         same_teams: plan.as_ref().map_or(0, |plan| plan.pairs().count()),
         from,
         into,

@@ -2,11 +2,13 @@
 
 use super::{Admin, AdminForm, FLASH_MESSAGES, find, path};
 use crate::admin::users::{self, ClubUser};
+use crate::away_dates::away_date::{self, AwayDate};
 use crate::dues::statement::{self, Total};
 use crate::files::pages;
 use crate::joining::invitation::{self, Relation};
 use crate::names::Names;
 use crate::prelude::*;
+use crate::roster::attendance_summary::{AttendanceSummary, FIND_ATTENDANCE};
 use crate::roster::guardian;
 use crate::roster::membership::MemberStatus;
 use crate::roster::person::{self, Person};
@@ -25,6 +27,19 @@ struct TeamRow {
     name: String,
     role: &'static str,
     status: MemberStatus,
+    attendance: AttendanceSummary,
+}
+
+impl TeamRow {
+    /// The role, and the attendance if there is any.
+    fn about(&self) -> String {
+        let AttendanceSummary { there, total, .. } = self.attendance;
+        if total == 0 {
+            return self.role.to_owned();
+        }
+        let attendance = t!("There at {count} of {total} events", count = there, total);
+        format!("{} · {attendance}", self.role)
+    }
 }
 
 /// A person that this one is a guardian of.
@@ -46,6 +61,8 @@ struct PersonData {
     invitations: Vec<(String, &'static str)>,
     totals: Vec<Total>,
     orders: Vec<OrderRecord>,
+    /// When the person is away, from now on.
+    away: Vec<AwayDate>,
 }
 
 #[derive(Template)]
@@ -115,6 +132,7 @@ fn load(db: &Reader<'_>, person: Person) -> Result<PersonData> {
         invitations: invitations(db, id)?,
         totals: statement::of_payers(db, &[id], true, &[])?,
         orders: listing::list_by_buyer(db, id, MAX_ORDERS)?,
+        away: away_date::open_of(db, id)?,
         private: profile.private.ok_or_else(Error::not_found)?,
         person,
     })
@@ -124,13 +142,17 @@ fn load(db: &Reader<'_>, person: Person) -> Result<PersonData> {
 fn teams(db: &Reader<'_>, profile: &Profile) -> Result<Vec<TeamRow>> {
     let ids: Vec<_> = profile.memberships.iter().map(|one| one.team_id.to_string()).collect();
     let names = Names::load(db, ids.iter().map(String::as_str))?;
-    let row = |(one, id): (&profile::TeamMembership, &String)| TeamRow {
-        href: format!("/teams/{id}/roster/{}", one.member_id),
-        name: names.get_or_id(id).to_owned(),
-        role: one.role.label(),
-        status: one.status,
+    let row = |(one, id): (&profile::TeamMembership, &String)| {
+        Ok(TeamRow {
+            href: format!("/teams/{id}/roster/{}", one.member_id),
+            name: names.get_or_id(id).to_owned(),
+            role: one.role.label(),
+            status: one.status,
+            attendance: FIND_ATTENDANCE.get()?(db, one.member_id)?,
+        })
     };
-    let mut teams: Vec<_> = profile.memberships.iter().zip(&ids).map(row).collect();
+    let teams = profile.memberships.iter().zip(&ids).map(row);
+    let mut teams = teams.collect::<Result<Vec<_>>>()?;
     teams.sort_by_key(|team| team.status == MemberStatus::Removed);
     Ok(teams)
 }

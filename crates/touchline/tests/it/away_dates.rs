@@ -123,6 +123,13 @@ both! {
         let (zoe, ole) = (path(&club.zoe.person), path(&club.ole.person));
         let away = coach.post(&zoe, days("2026-10-01", "2026-10-02")).await.created();
         parent.get(&zoe).await.assert_problem(404, "not_found");
+        // Other families see the answer, but not that somebody is away.
+        let event = create(w, &club.hawks, "2026-10-01T18:00", "2026-10-01T19:00").await;
+        assert!(is_away(w, &event, &club.zoe.member).await);
+        let answers = event_path(&event, "/rsvps");
+        let seen = parent.get(&answers).await.ok().data()[0].clone();
+        assert_eq!((&seen["answer"], &seen["answered_by"]), (&json!("no"), &json!(club.zoe.person)));
+        assert_eq!(coach.get(&answers).await.ok().data()[0]["answered_by"], "away_date");
         parent.delete(&format!("{zoe}/{}", away.id())).await.assert_problem(404, "not_found");
         coach.post(&ole, days("2026-10-01", "2026-10-02")).await.assert_problem(404, "not_found");
         // A coach does not enter them for the parents of the players.

@@ -249,9 +249,16 @@ both! {
         redirect(&coach.post(&path, &sent).await);
         let arrivals: Vec<_> = events(w, &club.hawks).await.iter().map(|event| event["arrival_minutes"].clone()).collect();
         assert_eq!(arrivals, [json!(null), json!(10), json!(null), json!(10)]);
+        let page = coach.get(&path).await.ok();
+        let (nonce, opened) = (hidden(&page, "nonce"), hidden(&page, "opened"));
         // A cancelled event has no form.
         w.owner.post(&format!("/events/{second}/cancel"), json!({})).await.ok();
-        coach.get(&path).await.ok().shows("This event is cancelled").shows("/events/new?copy=");
+        let page = coach.get(&path).await.ok().shows("This event is cancelled").shows("/events/new?copy=");
+        assert!(!page.text.contains("<textarea"));
+        // What was typed before is still there, and the page says what happened.
+        let typed = changed(&sent.to_vec(), &[("nonce", &nonce), ("opened", &opened), ("notes", "Typed before")]);
+        let page = coach.post(&path, &typed).await.refused_page(422).shows("Typed before</textarea>").shows("Now: <bdi>Cancelled</bdi>");
+        assert!(!page.text.contains("Save changes"));
         for page in ["edit", "cancel", "postpone", "delete"] {
             let path = format!("/events/{second}/{page}");
             w.browser(club.parent.id).await.get(&path).await.refused_page(403);

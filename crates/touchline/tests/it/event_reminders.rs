@@ -99,6 +99,9 @@ both! {
         let now = times(w, &event).await;
         assert_eq!((now.last, now.next), (Some("2026-09-12T18:00:00Z".parse().unwrap()), None));
         // The event moves: only who was not reminded yet gets a reminder.
+        w.db().write(Scope::account(w.harbour, "test"), |tx| {
+            tx.execute("update mail set status = 'sent' where account_id = :account", store::bind! {})
+        }).await.unwrap();
         w.owner.patch(&event_path(&event, ""), json!({ "starts_at": "2026-09-20T18:00:00Z" })).await.ok();
         let new = json!({ "first_name": "Uma", "birth_date": "1990-01-01", "email": "uma@example.org", "role": "staff" });
         w.add_member(&club.hawks, new).await;
@@ -226,5 +229,15 @@ both! {
         assert!(emails(w, &event).await.iter().all(|one| one["status"] == "pending"));
         w.owner.delete(&event_path(&event, "")).await.ok();
         assert!(emails(w, &event).await.iter().all(|one| one["status"] == "cancelled"));
+        let event = w.owner.post("/events", body.clone()).await.created();
+        assert!(remind(w, &event).await.unwrap().emails > 0);
+        // An answer cancels the reminders of which it was the last one missing.
+        w.owner.put(&event_path(&event, &format!("/rsvps/{}", club.max.member)), json!({ "answer": "yes" })).await.ok();
+        let cancelled: Vec<_> = emails(w, &event).await.into_iter().filter(|one| one["status"] == "cancelled").collect();
+        assert_eq!(cancelled.iter().map(|one| &one["to_address"]).collect::<Vec<_>>(), ["pat@example.org"]);
+        // Whoever was not reminded because the event was postponed is reminded of the new date.
+        w.owner.post(&event_path(&event, "/postpone"), json!({})).await.ok();
+        w.owner.patch(&event_path(&event, ""), json!({ "starts_at": "2026-12-16T18:00:00Z", "ends_at": "2026-12-16T19:00:00Z" })).await.ok();
+        assert!(remind(w, &event).await.unwrap().emails > 0);
     }
 }

@@ -60,7 +60,7 @@ both! {
         let shown = page.text.split("name=\"until\" value=\"").nth(1).unwrap();
         let shown = shown.split('"').next().unwrap().to_owned();
         w.advance_clock(seconds(60));
-        let late = json!({ "notes": "Bring a torch." });
+        let late = json!({ "starts_at": "2026-09-06T19:15", "ends_at": "2026-09-06T20:45" });
         w.owner.patch(&path, late).await.ok();
         parent.post("/home/seen", &[("until", &shown)]).await.redirects_to("/");
         // What changed after the page was shown is still new.
@@ -69,6 +69,8 @@ both! {
         for until in ["2026-09-30T00:00:00Z", "nonsense"] {
             parent.post("/home/seen", &[("until", until)]).await.redirects_to("/");
         }
+        // What is not about the time, the place or the status is no change here.
+        w.owner.patch(&path, json!({ "notes": "Bring a torch." })).await.ok();
         let page = parent.get("/").await.ok();
         assert!(!page.text.contains("Got it"));
         // Everybody confirms for themselves.
@@ -87,17 +89,51 @@ both! {
         w.browser(club.admin.id).await.get("/").await.ok().shows("Admin area");
     }
 
+    async fn a_coach_is_asked_for_the_attendance_of_an_event_that_began(w: &World) {
+        let club = w.club().await;
+        let event = tomorrow(w, &club, json!({})).await;
+        let link = format!("href=\"/events/{}/attendance\"", event.id());
+        let mut coach = w.browser(club.coach.id).await;
+        assert!(!coach.get("/").await.ok().text.contains(&link));
+        w.advance_clock(seconds(36 * 3600));
+        coach.get("/").await.ok().shows(&link);
+        assert!(!w.browser(club.parent.id).await.get("/").await.ok().text.contains(&link));
+        let entries = json!({ "entries": [{ "member_id": club.max.member, "status": "present" }] });
+        w.owner.put(&format!("/events/{}/attendance", event.id()), entries).await.ok();
+        assert!(!coach.get("/").await.ok().text.contains(&link));
+    }
+
+    async fn a_duty_in_some_months_is_shown(w: &World) {
+        let club = w.club().await;
+        let far = with(practice(&club.hawks, "2026-12-06T18:30", "2026-12-06T20:00"), json!({ "duties": [{ "name": "Bring oranges" }] }));
+        let event = w.owner.post("/events", far).await.created();
+        let duty = event.data()["duties"][0]["id"].as_str().unwrap().to_owned();
+        let mut parent = w.browser(club.parent.id).await;
+        assert!(!parent.get("/").await.ok().text.contains("Bring oranges"));
+        w.owner.put(&format!("/events/{}/duties/{duty}/assignees/{}", event.id(), club.pat), json!({})).await.ok();
+        parent.get("/").await.ok().shows("Bring oranges");
+    }
+
     async fn a_cancellation_is_shown_before_many_other_changes(w: &World) {
         let club = w.club().await;
         let series = json!({ "recurrence": "FREQ=DAILY;COUNT=12", "title": "Training" });
         let first = tomorrow(w, &club, series).await;
-        let change = json!({ "notes": "Bring a torch.", "apply_to": "all" });
+        let change = json!({ "starts_at": "2026-09-06T19:00", "apply_to": "all" });
         w.owner.patch(&format!("/events/{}", first.id()), change).await.ok();
+        for day in 10..20 {
+            let other = practice(&club.hawks, &format!("2026-10-{day}T10:00"), &format!("2026-10-{day}T11:00"));
+            let other = w.owner.post("/events", other).await.created();
+            w.owner.patch(&format!("/events/{}", other.id()), json!({ "ends_at": format!("2026-10-{day}T11:30") })).await.ok();
+        }
         let later = practice(&club.hawks, "2026-10-20T18:30", "2026-10-20T20:00");
         let later = w.owner.post("/events", with(later, json!({ "title": "Far practice" }))).await.created();
         w.owner.post(&format!("/events/{}/cancel", later.id()), json!({})).await.ok();
-        let page = w.browser(club.parent.id).await.get("/").await.ok();
+        let mut parent = w.browser(club.parent.id).await;
+        let page = parent.get("/").await.ok().shows("and 11 more dates").shows("4 more events changed");
         assert!(position(&page, "Cancelled: <bdi>Far practice") < position(&page, "Changed: <bdi>Training"));
+        let until = page.text.split("name=\"until\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+        parent.post("/home/seen", &[("until", &until)]).await.redirects_to("/");
+        assert!(!parent.get("/").await.ok().text.contains("Got it"));
     }
 
     async fn a_tournament_of_several_days_stays_until_it_is_over(w: &World) {

@@ -77,6 +77,10 @@ both! {
         let counts = client_with_all_scopes(w, club.coach.id).await.post("/messages/preview", body).await.ok();
         assert_eq!(counts.data(), &json!({ "object": "message_preview", "recipients": 2, "players": 0, "guardians": 2, "staff": 0,
             "added_guardians": 0, "families": 3, "families_reached": 2, "emails": 2, "unreachable": 0 }));
+        // Other families do not learn who has an email address.
+        let body = json!({ "team_id": club.hawks, "kind": "message", "body": "x", "audience": { "to": "members", "member_ids": [club.zoe.member] } });
+        let counts = client_with_all_scopes(w, club.parent.id).await.post("/messages/preview", body).await.ok();
+        assert_eq!((&counts.data()["emails"], &counts.data()["unreachable"]), (&json!(0), &json!(0)));
     }
 
     async fn opening_a_message_marks_it_as_read_but_loading_ahead_does_not(w: &World) {

@@ -79,6 +79,7 @@ const TABLE: &[(&str, &str, &str)] = &[
     ("/store/orders/{id}/receipt", "+++00000 +", ""),
     ("/store/products/{id}/pick-list", "+++0---0 -", ""),
     ("/teams", "++++++++ +", ""),
+    ("/teams/add-people", "++++---+ -", ""),
     ("/teams/move", "++++---+ -", "++++---+ -"),
     ("/teams/new", "++-----+ -", "++-----+ -"),
     ("/teams/{team}", "+++0++00 +", ""),

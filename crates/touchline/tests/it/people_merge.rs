@@ -330,6 +330,14 @@ both! {
         assert_eq!((&merged.data()["is_minor"], &merged.data()["adult_confirmed_at"]), (&json!(true), &Value::Null));
         assert!(is_minor(w, &adult).await);
 
+        // Guardians learn that an address of a child is no longer used.
+        let record = |email: &str| json!({ "first_name": "Tim", "birth_date": "2014-05-05", "email": email });
+        let (tim, _) = add(w, &hawks, record("tim@harbour.example")).await;
+        let (second, _) = add(w, &hawks, record("tim2@harbour.example")).await;
+        merge(w, &second, &tim, None).await.ok();
+        let changes = audit_entries(w).await.into_iter().filter(|one| one.action == "person.protection_changed" && one.subject == tim);
+        assert_eq!(changes.map(|one| one.details.unwrap()).collect::<Vec<_>>(), [r#"{"change":"email","guardian":null}"#]);
+
         let (ana, _) = add(w, &hawks, json!({ "first_name": "Ana" })).await;
         let refused = merge(w, &ana, &ana, None).await;
         assert_eq!(crate::roster::field_errors(&refused), [("/into_person_id", "same_person")]);

@@ -4,6 +4,7 @@ use crate::events::event::{self, EventView};
 use crate::events::history::{self, RsvpChange, Unanswered};
 use crate::events::rsvp::{self, NewAnswer, Rsvp, RsvpFilter};
 use crate::events::rsvp_export::RsvpsTable;
+use crate::events::rsvp_redaction;
 use crate::events::volunteers;
 use crate::events::{EventsAnswer, EventsOversee, EventsRead};
 use crate::prelude::*;
@@ -34,7 +35,7 @@ async fn list(
         .page(paging, move |db, access, filter, page| {
             let event = event::find(db, access, id)?;
             let answers = rsvp::list(db, id, filter, page)?;
-            rsvp::redact_notes(db, access, event.team_id, answers)
+            rsvp_redaction::redact(db, access, event.team_id, answers)
         })
         .await
 }

@@ -2,7 +2,7 @@
 
 use super::event_form::APPLY_TO;
 use super::{Coach, CoachForm, event_path};
-use crate::events::edit::{self, COUNT_NOTIFIED, Cancellation, NOTICE_PERIOD};
+use crate::events::edit::{self, Cancellation, FIND_NOTIFIED, NOTICE_PERIOD};
 use crate::events::event::{self, EventView};
 use crate::prelude::*;
 use crate::web::confirm::ConfirmPage;
@@ -17,10 +17,11 @@ const FIELDS: &[Field] = &[
     APPLY_TO,
 ];
 
-/// An event, and how many people are notified if it changes.
+/// An event, and who is notified if it changes.
 pub(super) struct AffectedEvent {
     pub event: EventView,
-    pub people: usize,
+    /// The names of the people who get an email.
+    people: Vec<String>,
     /// Whether the event is so near that people are notified.
     is_near: bool,
 }
@@ -32,7 +33,8 @@ impl AffectedEvent {
             let event = event::find(db, &access, id)?;
             let now = db.now();
             let is_near = !event.is_over(now) && event.starts_at < now.plus(NOTICE_PERIOD);
-            let people = COUNT_NOTIFIED.get()?(db, event.team_id)?;
+            let people =
+                if is_near { FIND_NOTIFIED.get()?(db, event.team_id)? } else { Vec::new() };
             Ok(Self { event: event::view(db, event)?, people, is_near })
         };
         visitor.read(read).await
@@ -47,7 +49,7 @@ impl AffectedEvent {
 
     /// Who is notified.
     pub(super) fn notified(&self) -> Sentence {
-        let count = self.people;
+        let count = self.people.len();
         if self.is_near {
             let text = tn!(
                 "{count} person on the team gets an email.",
@@ -65,19 +67,24 @@ impl AffectedEvent {
     }
 }
 
+/// Adds the names of those who are notified.
+pub(super) fn with_names(page: ConfirmPage, announced: &AffectedEvent) -> ConfirmPage {
+    page.names(mark!("Who gets an email"), announced.people.clone())
+}
+
 fn show(visitor: &Coach, announced: &AffectedEvent, form: FilledForm) -> PageResult {
     let event = &announced.event.event;
     let form = form.only_if(event.series_id.is_some(), "apply_to");
     let frame = visitor.frame(t!("Cancel event"), Section::Schedule);
-    ConfirmPage::new(frame, "Cancel event", event_path(event.id))
+    let page = ConfirmPage::new(frame, "Cancel event", event_path(event.id))
         .back_label("Keep event")
         .lead(announced.lead())
         .heading("What happens when you cancel the event")
         .effect("The event stays on the schedule and is marked as cancelled.")
         .effect(announced.notified())
         .effect("Nobody can answer anymore. You cannot undo this.")
-        .form(form, "The event was not cancelled")
-        .respond()
+        .form(form, "The event was not cancelled");
+    with_names(page, announced).respond()
 }
 
 pub(super) async fn form(visitor: Coach, PathParams(id): PathParams<EventId>) -> PageResult {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::display::status_label;
 use super::event_form;
-use crate::events::event::{Event, Kind};
+use crate::events::event::{Event, Kind, Status};
 use crate::i18n::{Locale, format};
 use crate::prelude::*;
 use crate::web::form::{Faults, FilledForm};
@@ -13,6 +14,7 @@ pub(super) type Values = BTreeMap<String, String>;
 
 /// The compared fields with their labels. The labels are those of the form.
 const COMPARED: &[(&str, &str)] = &[
+    ("status", mark!("Status")),
     ("type", mark!("Type")),
     ("opponent", mark!("Opponent")),
     ("home_away", mark!("Home or away")),
@@ -52,6 +54,10 @@ pub(super) fn values(form: &FilledForm) -> Values {
         "deadline" | "capacity" if !asks => String::new(),
         "starts_at" | "ends_at" if form.is_checked("all_day") => String::new(),
         "duties" => duties(form),
+        // Not a field of the form.
+        "status" if form.text("status").is_empty() => {
+            opened_values(form).remove("status").unwrap_or_default()
+        }
         _ => form.text(name).replace("\r\n", "\n"),
     };
     COMPARED.iter().map(|(name, _)| ((*name).to_owned(), value(name))).collect()
@@ -137,6 +143,7 @@ fn show(name: &str, value: &str, form: &FilledForm) -> String {
         }
         _ if value.is_empty() => return t!("Empty").to_owned(),
         "date" | "ends_on" => day(value),
+        "status" => Status::parse(value).map(|status| status_label(status).to_owned()),
         "type" | "home_away" | "location_id" | "deadline" => form.option_label(name, value),
         _ => None,
     };

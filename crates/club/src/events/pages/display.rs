@@ -112,6 +112,16 @@ impl EventText {
     }
 }
 
+/// The label of a status.
+pub fn status_label(status: Status) -> &'static str {
+    match status {
+        Status::Scheduled => t!("Scheduled"),
+        Status::Cancelled => t!("Cancelled"),
+        Status::Postponed => t!("Postponed"),
+        Status::Completed => t!("Completed"),
+    }
+}
+
 /// The label of a type of event.
 pub fn kind_label(kind: Kind) -> &'static str {
     match kind {

@@ -253,6 +253,7 @@ pub(super) fn from_event(event: &Event) -> FilledForm {
     let default = schedule::default_title(event.kind, event.opponent.as_deref(), event.home_away);
     let form = if event.title == default { form.cleared("title") } else { form };
     let form = form
+        .with("status", event.status.as_str())
         .with("date", start.day().to_string())
         .with("ends_on", ends_on)
         .with("starts_at", time(start))

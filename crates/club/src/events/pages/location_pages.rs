@@ -10,7 +10,7 @@ use crate::events::{EventsWrite, LocationsManage};
 use crate::prelude::*;
 use crate::web::confirm::ConfirmPage;
 use crate::web::form::{Field, FilledForm};
-use crate::web::list::{Cell, Column, FilterBar, list_page};
+use crate::web::list::FilterBar;
 use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
 
@@ -52,7 +52,35 @@ pub(super) fn router() -> Router<App> {
 type Admin = Visitor<LocationsManage>;
 type AdminForm = VisitorForm<LocationsManage>;
 
-list_page!(ListPage, "events/locations.html");
+/// A place in the list, with links to a map.
+struct Row {
+    place: Location,
+    links: Option<MapLinks>,
+}
+
+impl Row {
+    fn href(&self) -> String {
+        format!("{LOCATIONS}/{}", self.place.id)
+    }
+
+    /// What differs from an active place for all teams.
+    fn tag(&self) -> Option<&'static str> {
+        match (self.place.status, self.place.shared) {
+            (Status::Archived, _) => Some(t!("Archived")),
+            (Status::Active, false) => Some(t!("Only teams with an event there")),
+            (Status::Active, true) => None,
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "events/locations.html")]
+struct ListPage {
+    frame: Frame,
+    filters: FilterBar,
+    rows: Vec<Row>,
+    next: String,
+}
 
 #[derive(Template)]
 #[template(path = "events/location.html")]
@@ -70,22 +98,6 @@ impl LocationPage {
         self.place.as_ref().is_some_and(|place| place.status == Status::Archived)
     }
 }
-
-const COLUMNS: &[Column<Location>] = &[
-    Column::page("Name", |place| Cell::name(&place.name).link(format!("{LOCATIONS}/{}", place.id))),
-    Column::page("Address", |place| Cell::name(place.address.as_deref().unwrap_or_default())),
-    Column::page("Map", |place| match MapLinks::new(place) {
-        Some(links) => Cell::Label("Open map")
-            .and(Cell::text(" ").and(Cell::name(&place.name)).hidden())
-            .link(links.web),
-        None => Cell::EMPTY,
-    }),
-    Column::page("Available to", |place| match (place.status, place.shared) {
-        (Status::Archived, _) => Cell::Badge(("", t!("Archived"))),
-        (Status::Active, true) => Cell::Label("All teams"),
-        (Status::Active, false) => Cell::Label("Only teams with an event there"),
-    }),
-];
 
 /// The access of a visitor who manages at least one team.
 async fn staff_access<N: Permission>(visitor: &Visitor<N>) -> Result<TeamAccess> {
@@ -112,10 +124,11 @@ async fn list(visitor: Visitor<EventsWrite>) -> PageResult {
     let filter = LocationFilter { status, q, ..LocationFilter::default() };
     let read = move |db: &Reader<'_>, page: &_| location::list(db, &access, &filter, page);
     let places = RowPage::read(&visitor, &asked, read).await?;
-    let list = places.list(t!("Places"), COLUMNS, &visitor.times()).filters(filters);
+    let row = |place: Location| Row { links: MapLinks::new(&place), place };
+    let rows = places.rows.into_iter().map(row).collect();
     let frame =
         visitor.frame(t!("Places"), Section::Schedule).flash(visitor.guest.done_flash(&DONE));
-    render(StatusCode::OK, &ListPage { frame, list })
+    render(StatusCode::OK, &ListPage { frame, filters, rows, next: places.next })
 }
 
 fn show<N: Permission>(

@@ -3,7 +3,7 @@
 use super::display::{EventText, TeamNames, monday};
 use super::load_access;
 use super::month::{self, Month};
-use super::schedule_query::{KINDS, ScheduleQuery};
+use super::schedule_query::{KINDS, ScheduleQuery, is_in_month};
 use crate::accounts::account;
 use crate::accounts::roster_access::RosterAccess;
 use crate::events::EventsRead;
@@ -18,6 +18,7 @@ use crate::web::list::{Cell, Column, FilterBar, List};
 use crate::web::prelude::*;
 
 const PAGE: &str = "/schedule";
+const DONE: [(&str, &str); 1] = [("deleted", mark!("Event deleted."))];
 /// Maximum number of events on the page for printing.
 const MAX_PRINTED: i64 = 200;
 
@@ -132,7 +133,7 @@ async fn show(visitor: Visitor<EventsRead>, team: Option<TeamId>) -> PageResult 
         .as_ref()
         .map_or_else(|| t!("Schedule").to_owned(), |header| header.team.name.clone());
     let section = if team.is_some() { Section::MyTeams } else { Section::Schedule };
-    let frame = visitor.frame(title, section);
+    let frame = visitor.frame(title, section).flash(visitor.guest.done_flash(&DONE));
     let page = SchedulePage {
         frame: team.map_or(frame.clone(), |team| frame.team(team)),
         can_plan: team.map_or_else(
@@ -202,7 +203,9 @@ fn filters(
     }
     let bar =
         ["view", "month", "past"].into_iter().fold(bar, |bar, name| bar.input(name, "", "hidden"));
-    bar.clear(&query.without_filters())
+    let is_filtered =
+        ["team", "type", "child"].into_iter().any(|name| form.optional(name).is_some());
+    if is_filtered { bar.clear(&query.without_filters()) } else { bar }
 }
 
 /// The filters that are set, in words.
@@ -223,10 +226,8 @@ fn active_filters(bar: &FilterBar, loaded: &ScheduleData) -> String {
 
 /// The events by week. A month shows only those that start in it.
 fn weeks(loaded: &ScheduleData, access: &TeamAccess, month: Option<Day>) -> Vec<Week> {
-    let is_shown = |view: &EventView| {
-        let day = view.starts_local.day();
-        month.is_none_or(|first| (first.year(), first.month()) == (day.year(), day.month()))
-    };
+    let is_shown =
+        |view: &EventView| month.is_none_or(|first| is_in_month(first, view.starts_local.day()));
     let mut weeks: Vec<(Day, Week)> = Vec::new();
     let mut last_day = None;
     let events = loaded.events.iter().zip(&loaded.blocks);
@@ -306,11 +307,18 @@ async fn print(visitor: Visitor<EventsRead>) -> PageResult {
     let query = ScheduleQuery::read(&visitor.guest.query()?, None, zone.day(now))?;
     let (access, roster_access) = load_access(&visitor).await?;
     let filter = query.filter(&roster_access, (now, &zone))?;
-    let nav = visitor.nav.clone();
+    let (nav, month) = (visitor.nav.clone(), query.month);
     let load = move |db: &Reader<'_>| {
         let order = if query.past { Order::Desc } else { Order::Asc };
         let page = Page { limit: MAX_PRINTED, order, last: None };
-        let events = agenda(db, &access, filter.as_ref(), &page)?;
+        let events = match month {
+            Some(first) => {
+                let mut events = month::events(db, &access, filter)?;
+                events.retain(|view| is_in_month(first, view.starts_local.day()));
+                events
+            }
+            None => agenda(db, &access, filter.as_ref(), &page)?,
+        };
         let teams = TeamNames::load(db, &nav, events.iter().map(|view| view.event.team_id))?;
         Ok(events.iter().map(|view| EventText::new(view, &teams)).collect())
     };

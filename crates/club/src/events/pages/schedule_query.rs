@@ -118,12 +118,17 @@ impl ScheduleQuery {
     pub(super) fn other_month(&self, months: i32) -> String {
         let first = self.month.and_then(|first| other_month(first, months));
         let Some(first) = first else { return self.this_month() };
-        let month = first.to_string()[..7].to_owned();
-        self.href(&self.path(), &[("view", "month".to_owned()), ("month", month)])
+        self.href(&self.path(), &month_view(first))
     }
 
+    /// The page that prints what this view shows.
     pub(super) fn print(&self) -> String {
-        self.href("/schedule/print", &[])
+        let more = match (self.past, self.month) {
+            (true, _) => vec![("past", "1".to_owned())],
+            (_, Some(month)) => month_view(month),
+            _ => Vec::new(),
+        };
+        self.href("/schedule/print", &more)
     }
 
     /// The form for a new event.
@@ -143,6 +148,16 @@ impl ScheduleQuery {
             _ => plain.agenda(),
         }
     }
+}
+
+/// The parameters of a month.
+fn month_view(first: Day) -> Vec<(&'static str, String)> {
+    vec![("view", "month".to_owned()), ("month", first.to_string()[..7].to_owned())]
+}
+
+/// Whether a day is in the month that begins on `first`.
+pub(super) fn is_in_month(first: Day, day: Day) -> bool {
+    (first.year(), first.month()) == (day.year(), day.month())
 }
 
 fn first_of_month(day: Day) -> Day {

@@ -1,6 +1,6 @@
 //! `/events/{event}/postpone` and `/events/{event}/delete`: pages that ask before an action.
 
-use super::cancel_page::AffectedEvent;
+use super::cancel_page::{AffectedEvent, with_names};
 use super::event_form::APPLY_TO;
 use super::{Coach, CoachForm, event_path};
 use crate::events::edit::{self, ApplyTo};
@@ -20,7 +20,7 @@ fn show_postpone(visitor: &Coach, announced: &AffectedEvent, form: FilledForm) -
         &format!("/events/{}/edit", event.id),
         t!("change date and time"),
     );
-    ConfirmPage::new(frame, "Postpone event", event_path(event.id))
+    let page = ConfirmPage::new(frame, "Postpone event", event_path(event.id))
         .harmless()
         .lead(announced.lead())
         .heading("What happens when you postpone the event")
@@ -28,8 +28,8 @@ fn show_postpone(visitor: &Coach, announced: &AffectedEvent, form: FilledForm) -
         .effect("Answers are kept.")
         .effect(announced.notified())
         .effect(edit)
-        .form(form, "The event was not postponed")
-        .respond()
+        .form(form, "The event was not postponed");
+    with_names(page, announced).respond()
 }
 
 pub(super) async fn ask_postpone(

@@ -36,11 +36,11 @@ pub struct MessagePreview {
     /// Number of families in which somebody receives the message.
     #[schema(examples(18))]
     pub families_reached: i64,
-    /// Number of emails. Recipients with the same address get one email.
+    /// Number of emails. Recipients with the same address get one email. 0 for callers who do not manage the team.
     #[schema(examples(30))]
     pub emails: i64,
     /// Number of recipients who cannot read the message: they get no email and do not sign in, and no guardian of theirs
-    /// receives it either.
+    /// receives it either. 0 for callers who do not manage the team.
     #[schema(examples(1))]
     pub unreachable: i64,
 }
@@ -191,7 +191,7 @@ impl Preview {
         self.families = join_families(families);
     }
 
-    /// The numbers, for the API and the pages.
+    /// The numbers, for the API and the pages. Families do not learn who has an email address.
     pub fn counts(&self) -> MessagePreview {
         let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
         let of_group = |group| self.recipients.values().filter(|one| one.group == group).count();
@@ -202,6 +202,7 @@ impl Preview {
             self.families.iter().filter(|family| family.iter().any(reaches)).count();
         let added: BTreeSet<_> = self.added.values().flatten().collect();
         let unreachable = self.recipients.values().filter(|one| one.channel == Channel::None);
+        let for_staff = |number| if self.is_team_visible { count(number) } else { 0 };
         MessagePreview {
             recipients: count(self.recipients.len()),
             players: count(of_group(Group::Player)),
@@ -210,8 +211,8 @@ impl Preview {
             added_guardians: count(added.len()),
             families: count(self.families.len()),
             families_reached: count(reached_families),
-            emails: count(self.emails),
-            unreachable: count(unreachable.count()),
+            emails: for_staff(self.emails),
+            unreachable: for_staff(unreachable.count()),
         }
     }
 }

@@ -98,7 +98,7 @@ struct PreviewPage {
     summary: Summary,
     /// The recipients by name; empty if the visitor may not see them all.
     rows: Vec<RecipientRow>,
-    emails: i64,
+    emails: Option<i64>,
     publish_at: Option<Timestamp>,
     zone: Zone,
 }
@@ -241,15 +241,18 @@ pub(super) async fn submit(Upload { visitor, form: raw, files: sent }: Upload) -
         return show(&visitor, viewer, form, files).await;
     }
     let (reader, new) = (viewer.clone(), messages.clone());
+    let (nav, sent) = (visitor.nav.clone(), form.clone());
     let count = move |db: &Reader<'_>| {
         let preview = recipients::preview_all(db, &reader, new)?;
         let summary = recipients::summary(db, &reader, &preview);
-        Ok((preview, summary))
+        let mut teams = recipients::teams(db, &reader, &nav, &sent)?;
+        teams.retain(|team| team.is_chosen);
+        Ok((preview, summary, teams))
     };
     match form.accept(visitor.read(count).await)? {
-        Some((preview, summary)) => {
+        Some((preview, summary, teams)) => {
             let shown = (&messages[..], files, &preview, summary);
-            show_preview(&visitor, &viewer, form, shown, zone)
+            show_preview(&visitor, form, shown, (teams, zone))
         }
         None => show(&visitor, viewer, form, files).await,
     }
@@ -363,23 +366,13 @@ async fn copies(
 
 fn show_preview(
     visitor: &Writing,
-    viewer: &Viewer,
     form: FilledForm,
     (messages, files, preview, summary): (&[NewMessage], Vec<File>, &Preview, Summary),
-    zone: Zone,
+    (teams, zone): (Vec<TeamChoice>, Zone),
 ) -> PageResult {
     let Some(new) = messages.first() else {
         return Err(Error::internal("a preview without a message").into());
     };
-    let chosen = |id: TeamId| messages.iter().any(|new| new.team_id == Some(id));
-    let teams = visitor.nav.teams.iter().filter(|team| chosen(team.id));
-    let teams = teams.map(|team| TeamChoice {
-        id: team.id,
-        name: team.name.clone(),
-        look: team.look.clone(),
-        is_chosen: true,
-        is_staff: viewer.access.has_full_access(team.id),
-    });
     let mut rows: Vec<RecipientRow> = Vec::new();
     if preview.is_team_visible {
         let row = |one: &crate::messages::preview::Recipient| RecipientRow {
@@ -394,10 +387,10 @@ fn show_preview(
         subject: new.subject.clone(),
         html: markdown::html(&new.body),
         attachments: files.into_iter().map(Attachment::from).collect(),
-        teams: teams.collect(),
+        teams,
         summary,
         rows,
-        emails: preview.counts().emails,
+        emails: preview.is_team_visible.then(|| preview.counts().emails),
         publish_at: new.publish_at,
         zone,
         form,

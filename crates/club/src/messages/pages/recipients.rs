@@ -124,7 +124,7 @@ pub(super) fn load(
 }
 
 /// The teams to choose from: those of the menu, and those that are chosen already.
-fn teams(
+pub(super) fn teams(
     db: &Reader<'_>,
     viewer: &Viewer,
     nav: &Nav,
@@ -146,8 +146,7 @@ fn teams(
         if !teams.iter().any(|team| team.id == *id) {
             viewer.access.check(*id)?;
             let team = team::find(db, *id)?;
-            let look = TeamLook::new(team.id, &team.name, team.color.as_deref());
-            teams.push(choice(team.id, &team.name, look));
+            teams.push(choice(team.id, &team.name, team.look()));
         }
     }
     Ok(teams)

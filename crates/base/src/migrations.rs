@@ -38,4 +38,5 @@ pub const MIGRATIONS: &[Migration] = migrations![
     "0023_home",
     "0024_long_events",
     "0025_event_changes",
+    "0026_withheld_messages",
 ];

@@ -53,6 +53,9 @@ impl Names {
         names.look_up::<ProductKind>(db, &ids, names_in!("name", "product"))?;
         names.look_up::<DiscountKind>(db, &ids, names_in!("code", "discount"))?;
         names.look_up::<OrderKind>(db, &ids, ORDERS)?;
+        for (_, number) in names.0.iter_mut().filter(|(id, _)| id.starts_with(OrderKind::PREFIX)) {
+            *number = t!("Order {number}", number = number.as_str());
+        }
         names.look_up::<DueKind>(db, &ids, DUES)?;
         names.look_up::<InvitationKind>(db, &ids, INVITATIONS)?;
         names.look_up::<ClaimKind>(db, &ids, CLAIMS)?;
@@ -148,7 +151,7 @@ const MEMBERS: &str = "
     from member m join person p on p.account_id = m.account_id and p.id = m.person_id
     where m.account_id = :account and m.id in (:ids)";
 const ORDERS: &str = "
-    select id, 'Order ' || cast(number as text) as name from shop_order
+    select id, cast(number as text) as name from shop_order
     where account_id = :account and id in (:ids)";
 const DUES: &str = "
     select d.id, d.title || ', ' || coalesce(p.preferred_name, p.first_name)

@@ -95,6 +95,20 @@ pub fn number(locale: Locale, number: i64) -> String {
     formatters(locale).number.format_to_string(&Decimal::from(number))
 }
 
+/// A number with this many decimals, which is given without its decimal point: 12 with one decimal is `1.2`.
+pub fn decimal(locale: Locale, number: i64, decimals: i16) -> String {
+    let mut value = Decimal::from(number);
+    value.multiply_pow10(-decimals);
+    formatters(locale).number.format_to_string(&value)
+}
+
+/// A share in percent: `85%`, `85 %`.
+pub fn percent(locale: Locale, percent: i64) -> String {
+    // A no-break space, as in CLDR.
+    let space = if locale.definition().percent_space { "\u{a0}" } else { "" };
+    format!("{}{space}%", number(locale, percent))
+}
+
 /// An amount without its currency: `1,204.50`.
 fn amount(locale: Locale, money: Money) -> String {
     let mut value = Decimal::from(money.minor.unsigned_abs());
@@ -229,6 +243,11 @@ mod tests {
         }
         assert_eq!(number(locale("es"), 1204), "1204");
         assert_eq!(number(locale("es"), 12_045), "12.045");
+        assert_eq!(decimal(Locale::ENGLISH, 12, 1), "1.2");
+        assert_eq!(decimal(Locale::ENGLISH, 123_450, 2), "1,234.50");
+        assert_eq!(decimal(locale("es"), 10, 1), "1,0");
+        assert_eq!(percent(Locale::ENGLISH, 100), "100%");
+        assert_eq!(percent(locale("es"), 0), "0\u{a0}%");
         let money = |tag, minor, code: &str| {
             super::money(locale(tag), Money { minor, currency: code.parse().unwrap() })
         };

@@ -17,6 +17,8 @@ pub(crate) struct Definition {
     pub(crate) plural_form: fn(u64) -> usize,
     /// Whether the symbol of a currency is written before the amount.
     pub(crate) symbol_first: bool,
+    /// Whether a space separates a number from a percent sign.
+    pub(crate) percent_space: bool,
 }
 
 const ENGLISH: Definition = Definition {
@@ -26,6 +28,7 @@ const ENGLISH: Definition = Definition {
     catalogue: "",
     plural_form: |n| usize::from(n != 1),
     symbol_first: true,
+    percent_space: false,
 };
 
 /// All locales. To add a language, add its `.po` file and a line here.
@@ -38,6 +41,7 @@ pub(crate) static DEFINITIONS: &[Definition] = &[
         formats: "es",
         catalogue: include_str!("../../../locale/es.po"),
         symbol_first: false,
+        percent_space: true,
         ..ENGLISH
     },
     #[cfg(debug_assertions)]

@@ -30,6 +30,7 @@ addEventListener('fetch', (event) => {
   if (request.method === 'POST' && pathname === '/sign-out') return signOut(event)
   if (request.method !== 'GET') return
   if (pathname.startsWith('/assets/')) return event.respondWith(asset(request))
+  if (pathname.startsWith('/files/') && request.destination === 'image') return event.respondWith(image(request))
   if (request.mode === 'navigate') event.respondWith(page(event, pathname + search))
 })
 
@@ -47,6 +48,15 @@ async function keepAsset(request) {
   const keys = await cache.keys()
   await Promise.all(keys.slice(0, -MAX_ASSETS).map((key) => cache.delete(key)))
   return response
+}
+
+/** An uploaded image. Without a network, those of the kept pages are there. */
+async function image(request) {
+  try {
+    return await fetch(request)
+  } catch {
+    return (await caches.match(request.url, { cacheName: PAGES, ignoreVary: true })) ?? Response.error()
+  }
 }
 
 /** Deletes what was kept, even if the server cannot be reached. */
@@ -91,6 +101,7 @@ async function keep(path, response, before) {
     if (!response.ok || !KEPT.includes(path)) return
     await put(path, html, response.headers)
     await keepAssets(html)
+    await keepImages(html)
   })
 }
 
@@ -106,6 +117,17 @@ async function put(path, text, headers) {
 async function keepAssets(html) {
   const urls = [...html.matchAll(/(?:href|src)="(\/assets\/[^"#]+)/g)].map(([, url]) => url.replaceAll('&amp;', '&'))
   await Promise.all([...new Set(urls)].map((url) => asset(new Request(url)).catch(() => {})))
+}
+
+/** Keeps the logos of teams with the pages, because only this user may see them. */
+async function keepImages(html) {
+  const cache = await caches.open(PAGES)
+  const urls = [...html.matchAll(/src="(\/files\/\w+\?size=small)"/g)].map(([, url]) => url)
+  await Promise.all([...new Set(urls)].map(async (url) => {
+    if (await cache.match(url)) return
+    const response = await fetch(url, { signal: AbortSignal.timeout(MAX_WAIT) }).catch(() => {})
+    if (response?.ok) await cache.put(url, response)
+  }))
 }
 
 async function keepOffline() {

@@ -49,7 +49,15 @@ pub fn erase_person(tx: &Tx<'_>, person: PersonId) -> Result<()> {
 /// event, that of the remaining member counts.
 pub fn merge_person(tx: &Tx<'_>, records: &MergedRecords) -> Result<()> {
     for (from, into) in &records.members {
+        // The versions of a sheet's entries add up to its version, which must not decrease when one is deleted.
         for text in [
+            "update attendance set version = version + 1 + (
+                 select other.version from attendance other
+                 where other.account_id = :account and other.event_id = attendance.event_id
+                   and other.member_id = :from)
+             where account_id = :account and member_id = :into and event_id in (
+                 select event_id from attendance
+                 where account_id = :account and member_id = :from)",
             "delete from attendance
              where account_id = :account and member_id = :from and event_id in (
                  select event_id from attendance

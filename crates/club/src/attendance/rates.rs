@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use macros::query;
 
 use super::sheet::Status;
+use crate::i18n::{Locale, format};
 use crate::paging::page_sql;
 use crate::prelude::*;
 use crate::roster::attendance_summary::AttendanceSummary;
@@ -153,7 +154,10 @@ impl NamedAttendance {
     pub fn rate(&self) -> String {
         let MemberAttendance { present, late, .. } = self.attendance;
         let points = percent(present + late, self.attendance.total());
-        points.map_or_else(|| "–".to_owned(), |points| format!("{} %", (points + 50) / 100))
+        let shown = |points: i32| {
+            format::percent(Locale::current_or_english(), i64::from((points + 50) / 100))
+        };
+        points.map_or_else(|| "–".to_owned(), shown)
     }
 }
 

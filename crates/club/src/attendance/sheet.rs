@@ -205,7 +205,8 @@ pub fn of_event(db: &Reader<'_>, event: &Event) -> Result<Sheet> {
         ),
         bind! { event: event.id },
     )?;
-    // Entries are never deleted and their versions only increase, so their sum increases with every change.
+    // The sum increases with every change: versions only increase, and the version of an entry that is deleted with its
+    // member is added to another one.
     let version = 1 + records.iter().map(|record| record.version).sum::<i64>();
     let entry = |record: AttendanceRecord| {
         copy_fields! { Entry { ..record { member_id, status, note, recorded_by, recorded_at } } }

@@ -139,7 +139,7 @@ pub fn find_person(db: &Reader<'_>, access: &TeamAccess, id: PersonId) -> Result
     Error::forbidden().fail_if(!is_member).map(|()| person)
 }
 
-/// A page of a person's away dates, in order of their first day.
+/// A page of a person's away dates, in order of creation.
 pub fn list(
     db: &Reader<'_>,
     access: &TeamAccess,

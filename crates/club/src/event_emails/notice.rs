@@ -1,5 +1,6 @@
 //! One email to each person on the team about all events that a request cancelled, postponed or moved.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -142,10 +143,10 @@ impl<'a> Notice<'a> {
     }
 
     /// The title of the event, or what kind of event it is.
-    fn title(&self, wording: Wording) -> &str {
+    fn title(&self, wording: Wording) -> Cow<'_, str> {
         match wording {
-            Wording::Full => &self.after.event.title,
-            Wording::WithoutTexts => kind_label(self.after.event.kind),
+            Wording::Full => self.after.event.shown_title(),
+            Wording::WithoutTexts => kind_label(self.after.event.kind).into(),
         }
     }
 

@@ -17,9 +17,9 @@ use crate::teams::team::Team;
 /// The maximum number of members of a team who are reminded.
 const MAX_MEMBERS: i64 = 10_000;
 
-/// One email.
+/// One reminder email.
 #[derive(Debug)]
-pub(super) struct Mailing {
+pub(super) struct ReminderEmail {
     pub recipient: Person,
     /// Everybody with the recipient's address who would get the email, including the recipient.
     pub people: Vec<PersonId>,
@@ -35,13 +35,13 @@ pub(super) struct Mailing {
 pub(super) struct ReminderEmails {
     /// Everybody on the team who has not answered, with their names.
     pub unanswered: BTreeMap<PersonId, String>,
-    pub mailings: Vec<Mailing>,
+    pub mailings: Vec<ReminderEmail>,
 }
 
 /// The emails to everybody who has not answered an event and, if they are minors, to their guardians.
 pub(super) fn prepare(db: &Reader<'_>, team: &Team, event: &Event) -> Result<ReminderEmails> {
     let page = Page { limit: MAX_MEMBERS, order: Order::Asc, last: None };
-    let members = history::unanswered(db, event, &page)?;
+    let members = history::list_unanswered(db, event, &page)?;
     let ids: Vec<_> = members.iter().map(|member| member.person_id).collect();
     let unanswered: BTreeMap<_, _> = people::names(db, ids)?.into_iter().collect();
     let answers_for = recipients::of_reminder(db, team, &unanswered.keys().copied().collect())?;
@@ -62,7 +62,7 @@ pub(super) fn prepare(db: &Reader<'_>, team: &Team, event: &Event) -> Result<Rem
         let about: BTreeSet<PersonId> = about.collect();
         let names = about.iter().filter_map(|one| unanswered.get(one)).cloned().collect();
         let locale = locales.of(&recipient);
-        Mailing { recipient, people, unanswered: about, names, locale }
+        ReminderEmail { recipient, people, unanswered: about, names, locale }
     };
     let mailings = addressed.into_iter().map(|(person, _)| mailing(person)).collect();
     Ok(ReminderEmails { unanswered, mailings })
@@ -73,7 +73,7 @@ pub(super) fn queue(
     tx: &Tx<'_>,
     team: &Team,
     event: &Event,
-    mailing: &Mailing,
+    mailing: &ReminderEmail,
     event_url: &str,
 ) -> Result<()> {
     let kind = EmailKind::RsvpReminder;
@@ -90,13 +90,13 @@ pub(super) fn queue(
 fn text(
     team: &Team,
     event: &Event,
-    mailing: &Mailing,
+    mailing: &ReminderEmail,
     place: Option<&str>,
     link: &str,
 ) -> (String, String) {
     let (locale, zone) = (Locale::current_or_english(), &event.timezone);
-    let team = &team.name;
-    let subject = t!("[{team}] Please answer: {title}", team, title = event.title);
+    let (team, title) = (&team.name, event.shown_title());
+    let subject = t!("[{team}] Please answer: {title}", team, title);
     let name = person::display_name(&mailing.recipient);
     let is_own = mailing.unanswered.iter().eq([&mailing.recipient.id]);
     let question = if is_own {
@@ -109,7 +109,7 @@ fn text(
     } else {
         format::appointment(locale, zone.local(event.starts_at))
     };
-    let lines = [Some(event.title.as_str()), Some(&time), place];
+    let lines = [Some(&*title), Some(&time), place];
     let about = lines.into_iter().flatten().collect::<Vec<_>>().join("\n");
     let request = match event.rsvp_deadline {
         Some(deadline) => {

@@ -1,10 +1,10 @@
-//! When people are reminded of an event, and who. A reminder is recorded in the transaction that queues its email, and
+//! When reminders of an event are sent, and who has been reminded. A reminder is recorded in the transaction that queues its email, and
 //! jobs of one account never overlap, so several nodes can look for due reminders.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::emails::{self, Mailing};
+use super::emails::{self, ReminderEmail};
 use crate::events::event::{self, Event};
 use crate::events::reminders::{ReminderSummary, ReminderTimes};
 use crate::events::rsvp;
@@ -180,7 +180,7 @@ pub fn remind_unanswered(
     }
     let mut summary = ReminderSummary { emails: count(&wanted), ..ReminderSummary::default() };
     for person in prepared.unanswered.keys() {
-        let is_in = |all: &[Mailing]| all.iter().any(|one| one.unanswered.contains(person));
+        let is_in = |all: &[ReminderEmail]| all.iter().any(|one| one.unanswered.contains(person));
         let number = match (is_in(&wanted), is_in(&recent)) {
             (true, _) => &mut summary.reminded,
             (false, true) => &mut summary.recent,
@@ -195,7 +195,7 @@ pub fn remind_unanswered(
     Ok(summary)
 }
 
-fn count(mailings: &[Mailing]) -> i64 {
+fn count(mailings: &[ReminderEmail]) -> i64 {
     i64::try_from(mailings.len()).unwrap_or(i64::MAX)
 }
 
@@ -221,7 +221,7 @@ fn reminded_at(db: &Reader<'_>, event: EventId) -> Result<BTreeMap<PersonId, Las
 }
 
 /// Records that the people who share an address were reminded.
-fn record(tx: &Tx<'_>, event: EventId, mailing: &Mailing, is_automatic: bool) -> Result<()> {
+fn record(tx: &Tx<'_>, event: EventId, mailing: &ReminderEmail, is_automatic: bool) -> Result<()> {
     let automatic = is_automatic.then_some(tx.now());
     let manual = (!is_automatic).then_some(tx.now());
     for person in &mailing.people {

@@ -3,11 +3,29 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::event::{EventView, Status};
-use super::rsvp::{self, Answer, Closed};
+use super::event::{self, Event, EventView, Status};
+use super::rsvp::{self, Answer, ClosedReason};
 use super::undo;
 use crate::accounts::roster_access::RosterAccess;
 use crate::prelude::*;
+
+/// The first events from this time on whose answers are due before it, in the teams that the caller can access.
+pub fn list_due(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    from: Timestamp,
+    limit: i64,
+) -> Result<Vec<EventView>> {
+    let (_, teams) = access.team_filter();
+    let text = sql!(
+        Event::SELECT,
+        " where account_id = :account and team_id in (:teams) and starts_at >= :from
+            and rsvp_enabled and status = 'scheduled'
+            and rsvp_deadline > :now and rsvp_deadline < :from
+          order by starts_at, id limit :limit"
+    );
+    event::views(db, db.all(text, bind! { teams, from, limit })?)
+}
 
 /// The answers of a visitor and their dependents to one event.
 #[derive(Debug, Clone)]
@@ -37,6 +55,8 @@ pub struct PersonAnswer {
     pub place: Option<i64>,
     /// Whether the answer comes from the dates on which the person is away.
     pub by_away_date: bool,
+    /// The version of the answer; 0 if there is none.
+    pub version: i64,
     /// The version of the answer, if the visitor gave it a moment ago and can undo it.
     pub undoable: Option<i64>,
 }
@@ -92,7 +112,7 @@ impl AnswerBlock {
                 event_id: event.id,
                 team_id: event.team_id,
                 people: asked.map(person).collect(),
-                closed: rsvp::closed(event, db.now()).map(explain),
+                closed: rsvp::closed_reason(event, db.now()).map(explain),
                 is_full: event.capacity.is_some_and(|max| event.yes_count >= max),
             }
         };
@@ -105,14 +125,14 @@ impl AnswerBlock {
     }
 
     /// The number of people who have not answered yet. Zero if no answers are accepted.
-    pub fn unanswered(&self) -> usize {
+    pub fn unanswered_count(&self) -> usize {
         let open = self.people.iter().filter(|one| one.answer.is_none());
         if self.closed.is_some() { 0 } else { open.count() }
     }
 
     /// Whether somebody has not answered yet and still can.
     pub fn needs_answer(&self) -> bool {
-        self.unanswered() > 0
+        self.unanswered_count() > 0
     }
 }
 
@@ -126,22 +146,23 @@ fn person_answer(one: &AskedMember, own: &[PersonId], given: Option<&GivenAnswer
         note: given.and_then(|given| given.note.clone()),
         place: given.and_then(|given| given.place),
         by_away_date: given.is_some_and(|given| given.answered_by == rsvp::BY_AWAY_DATE),
+        version: given.map_or(0, |given| given.version),
         undoable: None,
     }
 }
 
 /// Why no answer is accepted, for families.
-fn explain(closed: Closed) -> &'static str {
+pub(super) fn explain(closed: ClosedReason) -> &'static str {
     match closed {
-        Closed::TurnedOff => mark!("No answers are needed for this event."),
-        Closed::NotScheduled(Status::Cancelled) => {
+        ClosedReason::TurnedOff => mark!("No answers are needed for this event."),
+        ClosedReason::NotScheduled(Status::Cancelled) => {
             mark!("This event is cancelled, so no answer is needed.")
         }
-        Closed::NotScheduled(Status::Postponed) => {
+        ClosedReason::NotScheduled(Status::Postponed) => {
             mark!("This event is postponed. You can answer when it has a new time.")
         }
-        Closed::NotScheduled(_) | Closed::Over => mark!("This event is over."),
-        Closed::DeadlinePassed => {
+        ClosedReason::NotScheduled(_) | ClosedReason::Over => mark!("This event is over."),
+        ClosedReason::DeadlinePassed => {
             mark!("It is too late to answer here. Call or write to a coach of the team.")
         }
     }
@@ -182,7 +203,7 @@ fn given_answers(
     }
     let members: Vec<_> = members.iter().map(|one| one.id).collect();
     let events: Vec<_> = events.iter().map(|view| view.event.id).collect();
-    // The position on the waiting list is the number of those who are not behind the member.
+    // The position on the waiting list: how many members are ahead, plus one.
     let answers: Vec<GivenAnswer> = db.all(
         "select r.event_id, r.member_id, r.answer, r.note, r.answered_by, r.answered_at,
                 r.version,

@@ -104,8 +104,8 @@ fn entry<'a>(event: &'a Event, location: Option<&'a Location>, team: Option<&str
 /// The event's title, prefixed with the status: some calendar apps show cancelled events like any other.
 fn summary<'a>(event: &'a Event, team: Option<&str>) -> Cow<'a, str> {
     let title: Cow<'_, str> = match team {
-        Some(team) => format!("{team}: {}", event.title).into(),
-        None => Cow::Borrowed(&event.title),
+        Some(team) => format!("{team}: {}", event.shown_title()).into(),
+        None => event.shown_title(),
     };
     match event.status {
         Status::Cancelled => t!("Cancelled: {title}", title).into(),

@@ -10,7 +10,7 @@ use crate::roster::safeguarding;
 
 /// A member who has not answered, and whom to call: the member, or the guardians of a minor.
 #[derive(Debug, Clone)]
-pub struct Unanswered {
+pub struct UnansweredContacts {
     pub member_id: MemberId,
     pub name: String,
     pub contacts: Vec<Contact>,
@@ -33,7 +33,7 @@ impl From<&Person> for Contact {
 
 /// The members without an answer among the responses to an event, with their contacts. Only for staff of the team. Takes
 /// the same number of queries for any number of members.
-pub fn of_unanswered(db: &Reader<'_>, responses: &[Response]) -> Result<Vec<Unanswered>> {
+pub fn of_unanswered(db: &Reader<'_>, responses: &[Response]) -> Result<Vec<UnansweredContacts>> {
     let missing: Vec<_> = responses.iter().filter(|one| one.answer.is_none()).collect();
     let ids: BTreeSet<_> = missing.iter().map(|one| one.person_id).collect();
     let minors = safeguarding::minors(db, &ids)?;
@@ -48,7 +48,7 @@ pub fn of_unanswered(db: &Reader<'_>, responses: &[Response]) -> Result<Vec<Unan
             people.get(&one.person_id).map(Contact::from).into_iter().collect()
         }
     };
-    let unanswered = |one: &Response| Unanswered {
+    let unanswered = |one: &Response| UnansweredContacts {
         member_id: one.member_id,
         name: one.name(),
         contacts: contacts(one),

@@ -160,18 +160,23 @@ pub fn preview(
 }
 
 /// What a change does to the events that it applies to.
-struct Planned {
+struct ChangePlan {
     /// Each changed event before and after the change.
     changed: Vec<(Event, Event)>,
     /// The others, with their position in the series and whether they are exceptions to it.
     unchanged: Vec<(Event, Option<LocalTime>, bool)>,
 }
 
-fn plan(tx: &Tx<'_>, access: &TeamAccess, before: &Event, change: &EventChange) -> Result<Planned> {
+fn plan(
+    tx: &Tx<'_>,
+    access: &TeamAccess,
+    before: &Event,
+    change: &EventChange,
+) -> Result<ChangePlan> {
     let plan = Rescheduling::read(tx, access, before, change)?;
     let becomes_exception = change.apply_to == ApplyTo::This && before.series_id.is_some();
     let overwrites = change.apply_to != ApplyTo::This && change.override_exceptions;
-    let mut planned = Planned { changed: Vec::new(), unchanged: Vec::new() };
+    let mut planned = ChangePlan { changed: Vec::new(), unchanged: Vec::new() };
     for target in targets(tx, before, change.apply_to)? {
         let times = plan.times(&target)?;
         let (occurrence, edited) = (times.occurrence, target.edited && !overwrites);
@@ -371,9 +376,11 @@ pub fn postpone(
     expected: &IfMatch,
 ) -> Result<EventView> {
     let before = find_editable(tx, access, id, expected)?;
-    let status = before.status.to_string();
-    let detail =
-        message!("Only a scheduled event can be postponed. This event is {status}.", status);
+    let detail = match before.status {
+        Status::Cancelled => "A cancelled event cannot be postponed.",
+        Status::Completed => "A completed event cannot be postponed.",
+        Status::Scheduled | Status::Postponed => "The event is already postponed.",
+    };
     Error::invalid_state(detail).fail_if(before.status != Status::Scheduled)?;
     let edited = before.series_id.is_some();
     let after = Event { status: Status::Postponed, edited, ..before.clone() };

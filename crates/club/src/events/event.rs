@@ -296,7 +296,7 @@ pub fn list(
     filter: &EventFilter,
     page: &Page<(Timestamp, EventId)>,
 ) -> Result<Vec<EventView>> {
-    let (from, to) = (filter.from.unwrap_or(LEAST), filter.to.unwrap_or(GREATEST));
+    let (from, to) = (filter.from.unwrap_or(MIN_TIMESTAMP), filter.to.unwrap_or(MAX_TIMESTAMP));
     // The bounds are part of the start position of the page, so that the index scan skips rows outside of them.
     let (after_time, after_id) = match page.order {
         Order::Asc => page.after((from, EventId::MIN), LAST_POSITION).max((from, EventId::MIN)),
@@ -331,10 +331,10 @@ pub fn list(
     views(db, events)
 }
 
-const LEAST: Timestamp = Timestamp::from_micros(i64::MIN);
-const GREATEST: Timestamp = Timestamp::from_micros(i64::MAX);
-const FIRST_POSITION: (Timestamp, EventId) = (LEAST, EventId::MIN);
-const LAST_POSITION: (Timestamp, EventId) = (GREATEST, EventId::MAX);
+const MIN_TIMESTAMP: Timestamp = Timestamp::from_micros(i64::MIN);
+const MAX_TIMESTAMP: Timestamp = Timestamp::from_micros(i64::MAX);
+const FIRST_POSITION: (Timestamp, EventId) = (MIN_TIMESTAMP, EventId::MIN);
+const LAST_POSITION: (Timestamp, EventId) = (MAX_TIMESTAMP, EventId::MAX);
 
 const OF_TEAM: &str = " where account_id = :account and team_id = :team_id";
 const OF_TEAMS: &str = " where account_id = :account and team_id in (:teams)";
@@ -399,6 +399,20 @@ pub fn views(db: &Reader<'_>, events: Vec<Event>) -> Result<Vec<EventView>> {
 /// The API representation of one event.
 pub fn view(db: &Reader<'_>, event: Event) -> Result<EventView> {
     Ok(views(db, vec![event])?.remove(0))
+}
+
+/// The active team whose event was created last.
+pub fn newest_team(db: &Reader<'_>, access: &TeamAccess) -> Result<Option<TeamId>> {
+    let (narrowed, teams) = access.team_filter();
+    let row: Option<(TeamId,)> = db.optional(
+        "select e.team_id from event e
+         join team t on t.account_id = e.account_id and t.id = e.team_id
+         where e.account_id = :account and t.status = 'active'
+           and (not cast(:narrowed as boolean) or e.team_id in (:teams))
+         order by e.id desc limit 1",
+        bind! { narrowed, teams },
+    )?;
+    Ok(row.map(|(team,)| team))
 }
 
 /// Updates the number of invited members in a team's events that are not over, after the roster has changed. The

@@ -49,7 +49,7 @@ pub(super) fn order_fault(start: Option<EventTime>, end: Option<EventTime>) -> O
     is_wrong.then(|| Fault::new("/ends_at", "ends_before_start", detail))
 }
 
-/// Error if a text is none of the three.
+/// The error for text that is no time with an offset, no local time and no date.
 pub const NOT_A_TIME: &str = mark!(
     "Use a time with an offset such as 2026-09-05T18:30:00+01:00, a local time such as 2026-09-05T18:30 or, for an all-day event, a date such as 2026-09-05."
 );

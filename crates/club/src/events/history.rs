@@ -33,7 +33,7 @@ row! {
     #[macros::object("unanswered")]
     #[derive(Debug, Clone, Serialize, ToSchema)]
     #[schema(as = UnansweredMember)]
-    pub struct Unanswered {
+    pub struct UnansweredMember {
         #[serde(rename = "member_id")]
         pub id: MemberId,
         pub person_id: PersonId,
@@ -47,7 +47,7 @@ row! {
     }
 }
 
-impl_resource!(Unanswered by MemberId: Paged);
+impl_resource!(UnansweredMember by MemberId: Paged);
 
 /// A page of a member's answers to an event, oldest first.
 pub fn list(
@@ -66,7 +66,7 @@ const SELECT_HISTORY: &str =
     from rsvp_change where account_id = :account and event_id = :event and member_id = :member";
 
 /// The latest entries of a member's answers to an event, newest first.
-pub(super) fn latest(
+pub(super) fn list_latest(
     db: &Reader<'_>,
     event: EventId,
     member: MemberId,
@@ -77,11 +77,11 @@ pub(super) fn latest(
 }
 
 /// A page of the members who have not answered an event.
-pub fn unanswered(
+pub fn list_unanswered(
     db: &Reader<'_>,
     event: &Event,
     page: &Page<MemberId>,
-) -> Result<Vec<Unanswered>> {
+) -> Result<Vec<UnansweredMember>> {
     if !event.rsvp_enabled {
         return Ok(Vec::new());
     }

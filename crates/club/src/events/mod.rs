@@ -45,7 +45,7 @@ crate::permissions! {
     EventsWrite: Some(ScopeName::EventsWrite), Staff;
     /// Answer RSVPs for yourself or your children, sign up for duties, and subscribe to calendars.
     EventsAnswer: Some(ScopeName::EventsWrite), Family;
-    /// Update and archive locations, which all teams share.
+    /// Update and archive locations, where several teams may have events.
     LocationsManage: Some(ScopeName::EventsWrite), Admin;
 }
 

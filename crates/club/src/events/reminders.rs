@@ -13,7 +13,7 @@ pub static REMIND_UNANSWERED: Hook<RemindUnanswered> = Hook::new("reminders::REM
 pub static REMINDER_TIMES: Hook<fn(&Reader<'_>, &Event) -> Result<ReminderTimes>> =
     Hook::new("reminders::REMINDER_TIMES");
 
-/// What a reminder by hand did.
+/// The result of a manual reminder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReminderSummary {
     /// Members without an answer whose reminder was queued, to them or to their guardians.
@@ -29,7 +29,7 @@ pub struct ReminderSummary {
 /// When reminders about an event were sent and will be sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReminderTimes {
-    /// When the last reminder was sent, by hand or automatically.
+    /// When the last reminder was sent, manually or automatically.
     pub last: Option<Timestamp>,
     /// When the automatic reminder will be sent. `None` if the team has turned it off, it was sent, or the event takes no
     /// answers.

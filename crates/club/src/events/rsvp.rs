@@ -9,6 +9,7 @@ use super::rsvp_snapshot::RsvpSnapshot;
 use super::volunteers;
 use crate::paging::page_sql;
 use crate::prelude::*;
+use crate::roster::membership::MemberStatus;
 use crate::teams::team;
 
 /// The `answered_by` of answers that were set because the member is away. Such an answer is withdrawn when they are no
@@ -174,7 +175,7 @@ pub fn record_answer(
     let before = find_optional(tx, event.id, member)?;
     let previous_answer = before.as_ref().map(|before| before.answer);
     let answer = resolve_answer(&event, previous_answer, new.answer);
-    // Somebody who gives the answer that an away date has set makes it their own, and can undo that.
+    // A person may confirm the answer that an away date has set. It is then recorded as theirs, and they can undo that.
     let takes_over = |before: &Rsvp| (before.answered_by == BY_AWAY_DATE) != (by == BY_AWAY_DATE);
     if let Some(before) = &before
         && (before.answer, &before.note) == (answer, &new.note)
@@ -230,23 +231,23 @@ pub(super) fn find_invited_person(
     event: &Event,
     member: MemberId,
 ) -> Result<PersonId> {
-    let (team, person, status): (TeamId, PersonId, String) = tx.one(
+    let (team, person, status): (TeamId, PersonId, MemberStatus) = tx.one(
         "select team_id, person_id, status from member
          where account_id = :account and id = :member",
         bind! { member },
     )?;
     Error::not_found().fail_if(team != event.team_id)?;
-    if matches!(status.as_str(), "active" | "injured") {
-        return Ok(person);
-    }
-    let detail =
-        message!("Only active or injured members can answer. This member is {status}.", status);
+    let detail = match status {
+        MemberStatus::Active | MemberStatus::Injured => return Ok(person),
+        MemberStatus::Inactive => "This person is inactive on the team, so no answer is needed.",
+        MemberStatus::Removed => "This person has left the team, so no answer is needed.",
+    };
     Err(Error::invalid_state(detail))
 }
 
 /// Why an event accepts no RSVPs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Closed {
+pub enum ClosedReason {
     /// Members are not asked for an RSVP.
     TurnedOff,
     /// The event is cancelled, postponed or completed.
@@ -256,15 +257,15 @@ pub enum Closed {
 }
 
 /// Why an event accepts no RSVPs at present. `None` if it accepts them.
-pub fn closed(event: &Event, now: Timestamp) -> Option<Closed> {
+pub fn closed_reason(event: &Event, now: Timestamp) -> Option<ClosedReason> {
     if !event.rsvp_enabled {
-        Some(Closed::TurnedOff)
+        Some(ClosedReason::TurnedOff)
     } else if event.status != Status::Scheduled {
-        Some(Closed::NotScheduled(event.status))
+        Some(ClosedReason::NotScheduled(event.status))
     } else if event.rsvp_deadline.is_some_and(|deadline| now > deadline) {
-        Some(Closed::DeadlinePassed)
+        Some(ClosedReason::DeadlinePassed)
     } else if now > event.ends_at {
-        Some(Closed::Over)
+        Some(ClosedReason::Over)
     } else {
         None
     }
@@ -272,14 +273,14 @@ pub fn closed(event: &Event, now: Timestamp) -> Option<Closed> {
 
 /// Fails if an event takes no answers at this time.
 pub fn check_accepts_answers(event: &Event, now: Timestamp) -> Result<()> {
-    let Some(closed) = closed(event, now) else { return Ok(()) };
+    let Some(closed) = closed_reason(event, now) else { return Ok(()) };
     let detail = match closed {
-        Closed::TurnedOff => "RSVPs are turned off for this event.",
-        Closed::NotScheduled(_) => {
+        ClosedReason::TurnedOff => "RSVPs are turned off for this event.",
+        ClosedReason::NotScheduled(_) => {
             "The event is cancelled, postponed or completed, so it does not accept RSVPs."
         }
-        Closed::DeadlinePassed => "The RSVP deadline has passed.",
-        Closed::Over => "The event is over.",
+        ClosedReason::DeadlinePassed => "The RSVP deadline has passed.",
+        ClosedReason::Over => "The event is over.",
     };
     Err(Error::invalid_state(detail))
 }

@@ -1,5 +1,7 @@
 //! Creating a single event, or a series by a recurrence rule.
 
+use std::borrow::Cow;
+
 use kit::LocalTime;
 use kit::recurrence::Rule;
 use macros::input;
@@ -98,7 +100,7 @@ pub fn create(tx: &Tx<'_>, access: &TeamAccess, new: NewEvent) -> Result<EventVi
     let notifications: Vec<_> = created.iter().map(|event| (None, event)).collect();
     tx.publish_all("event.created", &notifications)?;
     let first = created.first().ok_or_else(|| Error::internal("a series without events"))?;
-    // People who are away on that day have answered meanwhile.
+    // Publishing has recorded answers for people with away dates, so read the event again.
     let first = event::view(tx, event::find(tx, access, first.event.id)?)?;
     Ok(EventView { warnings, ..first })
 }
@@ -287,5 +289,26 @@ pub(super) fn default_title(
         (Kind::Meeting, _) => "Meeting".to_owned(),
         (Kind::Tournament, _) => "Tournament".to_owned(),
         (Kind::Other, _) => "Event".to_owned(),
+    }
+}
+
+impl Event {
+    /// The title in the reader's language, if it is the default title. Otherwise as it was entered.
+    pub fn shown_title(&self) -> Cow<'_, str> {
+        let opponent = self.opponent.as_deref();
+        if self.title != default_title(self.kind, opponent, self.home_away) {
+            return Cow::Borrowed(&self.title);
+        }
+        match (self.kind, opponent) {
+            (Kind::Game, Some(opponent)) if self.home_away == Some(HomeAway::Away) => {
+                t!("at {opponent}", opponent).into()
+            }
+            (Kind::Game, Some(opponent)) => t!("vs {opponent}", opponent).into(),
+            (Kind::Game, None) => t!("Game").into(),
+            (Kind::Practice, _) => t!("Practice").into(),
+            (Kind::Meeting, _) => t!("Meeting").into(),
+            (Kind::Tournament, _) => t!("Tournament").into(),
+            (Kind::Other, _) => t!("Event").into(),
+        }
     }
 }

@@ -37,7 +37,7 @@ pub fn undo(
         &current.answered_by,
         current.answered_at,
     ))?;
-    let previous = history::latest(tx, event.id, member, 2)?.into_iter().nth(1);
+    let previous = history::list_latest(tx, event.id, member, 2)?.into_iter().nth(1);
     match previous.and_then(|entry| Some((entry.answer?, entry))) {
         None => rsvp::withdraw_answer(tx, event, &current, tx.actor()),
         Some((answer, entry)) => {

@@ -47,7 +47,7 @@ const COLUMNS: &[Column<MessageTemplate>] = &[
         Cell::name(&template.name).link(format!("{LIST}/{}", template.id))
     }),
     Column::page("Title", |template| Cell::name(template.subject.as_deref().unwrap_or_default())),
-    Column::page("Changed", |template| Cell::Age(template.updated_at)),
+    Column::page("Last changed", |template| Cell::Age(template.updated_at)),
 ];
 
 async fn list(visitor: Admin) -> PageResult {
@@ -57,8 +57,8 @@ async fn list(visitor: Admin) -> PageResult {
     let filter = MessageTemplateFilter { q, ..MessageTemplateFilter::default() };
     let read = move |db: &Reader<'_>, page: &_| template::list(db, &filter, page);
     let rows = RowPage::read(&visitor, &request, read).await?;
-    let list = rows.list(t!("Templates"), COLUMNS, &visitor.times()).filters(filters);
-    let frame = visitor.frame(t!("Templates"), Section::Messages);
+    let list = rows.list(t!("Message templates"), COLUMNS, &visitor.times()).filters(filters);
+    let frame = visitor.frame(t!("Message templates"), Section::Messages);
     render(StatusCode::OK, &ListPage { frame: frame.flash(visitor.guest.done_flash(&DONE)), list })
 }
 

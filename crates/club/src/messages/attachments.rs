@@ -5,6 +5,7 @@ use serde::Deserialize;
 use crate::files::attaching;
 use crate::files::file::{File, Purpose};
 use crate::files::pages;
+use crate::i18n::{Locale, format};
 use crate::prelude::*;
 use crate::uploads::ContentType;
 
@@ -61,8 +62,8 @@ impl Attachment {
         if kilobytes < 1000 {
             return t!("{size} kB", size = kilobytes);
         }
-        let tenths = kilobytes * 10 / 1024;
-        t!("{size} MB", size = format!("{}.{}", tenths / 10, tenths % 10))
+        let megabytes = format::decimal(Locale::current_or_english(), kilobytes * 10 / 1024, 1);
+        t!("{size} MB", size = megabytes)
     }
 }
 

@@ -1,18 +1,18 @@
 //! Sends messages by email, by the settings of each recipient. By default, announcements are sent to everybody, and
-//! messages in conversations to people who do not sign in. If the two-adults rule applies, all adults get the message at
+//! messages in conversations to people who do not sign in. If the two-adult rule applies, all adults get the message at
 //! once, so that everybody who counts as a second adult sees it.
 
 use super::message::{Kind, MessageRecord};
 use super::recipients::Recipients;
 use super::{markdown, people, receipt};
-use crate::i18n::{Locale, format};
+use crate::i18n::{Locale, Message, format};
 use crate::mail::email::{self, NewEmail};
 use crate::prelude::*;
 use crate::roster::notification_settings::EmailKind;
-use crate::roster::person::Person;
+use crate::roster::person::{self, Person};
 use crate::roster::preferences::RecipientLocales;
 use crate::roster::safeguarding;
-use crate::teams::team::Team;
+use crate::teams::team::{self, Team};
 
 /// Adds the emails about a published message to the outbox.
 pub fn send(
@@ -21,7 +21,7 @@ pub fn send(
     message: &MessageRecord,
     recipients: &Recipients,
 ) -> Result<()> {
-    let people = readers(tx, message.kind, recipients)?;
+    let people = email_recipients(tx, message.kind, recipients)?;
     let locales = RecipientLocales::load(tx, people.iter().map(|(person, _)| person))?;
     let mut emails = Vec::new();
     for (person, kind) in people {
@@ -38,8 +38,28 @@ pub fn send(
     email::enqueue_all(tx, emails).map(drop)
 }
 
+/// Informs the author of a scheduled message that it was not published. The email contains its text, so that nothing is
+/// lost.
+pub fn send_withheld(tx: &Tx<'_>, message: &MessageRecord, reason: &Message) -> Result<()> {
+    let Some(author) = message.author_person_id else { return Ok(()) };
+    let Some(author) = person::find(tx, author).or_none()? else { return Ok(()) };
+    let locale = RecipientLocales::load(tx, [&author])?.of(&author);
+    let new = NewEmail::to_person(&author, message.id, EmailKind::Security, locale);
+    let Some(new) = new else { return Ok(()) };
+    let team = team::find(tx, message.team_id)?;
+    let write = || {
+        let subject = message.subject.as_deref().unwrap_or(t!("New message"));
+        let why = t!("Your scheduled message was not sent: {reason}", reason);
+        (t!("[{team}] Not sent: {subject}", team = &team.name, subject), why)
+    };
+    let (subject, why) = locale.run(write);
+    let body_text = format!("{why}\n\n{}\n", message.body);
+    let team_id = Some(team.id);
+    email::enqueue_all(tx, vec![NewEmail { team_id, subject, body_text, ..new }]).map(drop)
+}
+
 /// The recipients who get a message of this kind by email, with the kind of their email.
-pub fn readers(
+pub fn email_recipients(
     db: &Reader<'_>,
     kind: Kind,
     recipients: &Recipients,

@@ -1,6 +1,7 @@
 //! The messages that a user has received or sent, as the pages list them: each conversation once, by its last message.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use super::listing::{self, MessageFilter, StatusFilter};
 use super::message::{self, Kind, Message, MessageRecord};
@@ -13,6 +14,8 @@ use crate::roster::person;
 
 /// Maximum number of scheduled messages in a list.
 const MAX_SCHEDULED: i64 = 20;
+/// How long a message that could not be published is listed.
+const WITHHELD_SHOWN: Duration = Duration::from_secs(30 * 86_400);
 /// Maximum number of messages about an event that are counted.
 const MAX_OF_EVENT: i64 = 100;
 
@@ -155,7 +158,7 @@ fn rows(db: &Reader<'_>, viewer: &Viewer, records: Vec<MessageRecord>) -> Result
 }
 
 /// The scheduled messages that the viewer may change, the next one first.
-pub fn scheduled(
+pub fn list_scheduled(
     db: &Reader<'_>,
     viewer: &Viewer,
     team_id: Option<TeamId>,
@@ -164,9 +167,29 @@ pub fn scheduled(
     let filter = MessageFilter { team_id, status, ..MessageFilter::default() };
     let page = Page { limit: MAX_SCHEDULED, order: Order::Asc, last: None };
     let messages = listing::list(db, &viewer.access, &filter, &page)?;
-    let row =
-        |message: Message| InboxRow { subject: message.subject.clone(), is_unread: false, message };
-    Ok(messages.into_iter().map(row).collect())
+    Ok(messages.into_iter().map(unlisted_row).collect())
+}
+
+/// The latest scheduled messages that could not be published, for those who may manage them.
+pub fn list_withheld(
+    db: &Reader<'_>,
+    viewer: &Viewer,
+    team_id: Option<TeamId>,
+) -> Result<Vec<InboxRow>> {
+    let status = Some(StatusFilter::Retracted);
+    let filter = MessageFilter { team_id, status, ..MessageFilter::default() };
+    let page = Page { limit: MAX_SCHEDULED, order: Order::Desc, last: None };
+    let messages = listing::list(db, &viewer.access, &filter, &page)?.into_iter();
+    let since = db.now().minus(WITHHELD_SHOWN);
+    let is_shown = |message: &Message| {
+        message.withheld_reason.is_some() && message.retracted_at.is_some_and(|at| at > since)
+    };
+    Ok(messages.filter(is_shown).map(unlisted_row).collect())
+}
+
+/// The row of a message without receipts.
+fn unlisted_row(message: Message) -> InboxRow {
+    InboxRow { subject: message.subject.clone(), is_unread: false, message }
 }
 
 /// Marks the messages of a conversation as read, for the viewer and for dependents who do not sign in.

@@ -62,6 +62,8 @@ record! {
         pub status: Status,
         pub retracted_by: Option<String>,
         pub retracted_at: Option<Timestamp>,
+        /// Why a scheduled message was retracted instead of published.
+        pub withheld_reason: Option<String>,
         pub delivered_count: i64,
         pub read_count: i64,
         pub metadata: Metadata,
@@ -122,6 +124,10 @@ pub struct Message {
     pub retracted_by: Option<String>,
     /// When the message was retracted; `null` if it was not.
     pub retracted_at: Option<Timestamp>,
+    /// Why a scheduled message could not be published and was retracted instead; otherwise `null`. Its author and the
+    /// staff of its team still see its content.
+    #[schema(examples("The team is archived. Restore it first."))]
+    pub withheld_reason: Option<String>,
     /// Number of recipients, and how many have read the message.
     pub receipt_counts: ReceiptCounts,
     /// Key-value pairs for your own use.
@@ -182,8 +188,8 @@ impl Message {
                 receipt_counts: ReceiptCounts { delivered, read },
                 ..record {
                     id, team_id, kind, audience, event_id, parent_id, thread_id, pinned, publish_at,
-                    published_at, status, retracted_by, retracted_at, metadata, created_at,
-                    updated_at, version, listed_at,
+                    published_at, status, retracted_by, retracted_at, withheld_reason, metadata,
+                    created_at, updated_at, version, listed_at,
                 }
             }
         }
@@ -327,13 +333,17 @@ pub(super) fn can_see_attachments(
     Ok(message.status != Status::Retracted || can_read_retracted(db, access, &message)?)
 }
 
-/// Whether the caller may read the content of a retracted message. If a minor received it, admins and the adults who
+/// Whether the caller may read the content of a retracted message. One that was never published may be read by those who
+/// may manage it. If a minor received it, admins and the adults who
 /// received it may. Otherwise somebody could write to a child and retract the message before the second adult reads it.
 fn can_read_retracted(
     db: &Reader<'_>,
     access: &TeamAccess,
     message: &MessageRecord,
 ) -> Result<bool> {
+    if message.withheld_reason.is_some() {
+        return Ok(can_manage(access, message));
+    }
     let recipients = receipt::recipients(db, message.id)?;
     let minors = safeguarding::minors(db, &recipients)?;
     let (own, _) = access.own_and_family_ids();

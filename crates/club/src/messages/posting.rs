@@ -29,7 +29,7 @@ pub fn create(
     let prepared = violations.collect(prepare(tx, access, sender, id, new))?;
     let attachments = attachments::attach(tx, id, &attachment_ids, &mut violations)?;
     violations.finish()?;
-    let Some(Prepared { draft, team, recipients }) = prepared else {
+    let Some(PreparedMessage { draft, team, recipients }) = prepared else {
         return Err(Error::internal("a message without a violation could not be read"));
     };
     let draft = MessageRecord { attachments, ..draft };
@@ -46,7 +46,7 @@ pub fn create(
 
 /// A valid message that is not stored yet.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedMessage {
     pub draft: MessageRecord,
     pub team: Team,
     /// Everybody who receives the message if it is published now.
@@ -60,7 +60,7 @@ pub fn prepare(
     sender: &SenderIdentity,
     id: MessageId,
     new: NewMessage,
-) -> Result<Prepared> {
+) -> Result<PreparedMessage> {
     sender.check(new.on_behalf_of)?;
     let mut violations = Violations::default();
     violations.invalid_fields(validate_publish_at(db, new.publish_at));
@@ -71,7 +71,7 @@ pub fn prepare(
         violations.invalid_fields(validate_event(db, draft.team_id, draft.event_id)?);
     }
     let (team, recipients) = check(db, &draft, violations)?;
-    Ok(Prepared { draft, team, recipients })
+    Ok(PreparedMessage { draft, team, recipients })
 }
 
 /// Validates that an event belongs to the team of the message about it.
@@ -125,6 +125,7 @@ fn draft(
             status: Status::Scheduled,
             retracted_by: None,
             retracted_at: None,
+            withheld_reason: None,
             delivered_count: 0,
             read_count: 0,
             attachments: Attachments::default(),
@@ -272,11 +273,17 @@ pub fn publish_due(tx: &Tx<'_>, id: MessageId) -> Result<()> {
         return Ok(());
     }
     match publish_now(tx, message.clone()) {
-        Err(error) if error.code.status().is_client_error() => {
-            let details = json!({ "reason": error.detail, "errors": error.faults });
-            tx.audit("message.withheld", &id.to_string(), &details)?;
-            editing::mark_retracted(tx, message).map(drop)
-        }
+        Err(error) if error.code.status().is_client_error() => withhold(tx, message, &error),
         outcome => outcome.map(drop),
     }
+}
+
+/// Retracts a scheduled message that cannot be published, and informs its author.
+fn withhold(tx: &Tx<'_>, message: MessageRecord, error: &Error) -> Result<()> {
+    let details = json!({ "reason": error.detail, "errors": error.faults });
+    tx.audit("message.withheld", &message.id.to_string(), &details)?;
+    let reason = error.faults.first().map_or(&error.detail, |fault| &fault.detail);
+    let withheld = MessageRecord { withheld_reason: Some(reason.english()), ..message };
+    let withheld = editing::mark_retracted(tx, withheld)?;
+    emails::send_withheld(tx, &withheld, reason)
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::emails;
 use super::message::NewMessage;
 use super::people::{self, TeamMember};
-use super::posting::{self, Prepared};
+use super::posting::{self, PreparedMessage};
 use crate::prelude::*;
 use crate::rights::SenderIdentity;
 use crate::roster::membership::Role;
@@ -103,14 +103,14 @@ pub fn load(
     Ok(Preview { is_team_visible, ..of_prepared(db, &prepared)? })
 }
 
-fn of_prepared(db: &Reader<'_>, prepared: &Prepared) -> Result<Preview> {
-    let Prepared { draft, team, recipients } = prepared;
+fn of_prepared(db: &Reader<'_>, prepared: &PreparedMessage) -> Result<Preview> {
+    let PreparedMessage { draft, team, recipients } = prepared;
     let members = people::team_members(db, team.id)?;
     let mut added: BTreeMap<PersonId, BTreeSet<PersonId>> = BTreeMap::new();
     for one in &recipients.added {
         added.entry(one.person_id).or_default().insert(one.guardian_id);
     }
-    let emailed = emails::readers(db, draft.kind, recipients)?;
+    let emailed = emails::email_recipients(db, draft.kind, recipients)?;
     let addresses: BTreeSet<_> =
         emailed.iter().filter_map(|(one, _)| one.email_folded.clone()).collect();
     let minors = person::find_many(db, added.keys().copied().collect())?;

@@ -18,7 +18,7 @@ pub struct Recipients {
     pub people: BTreeSet<PersonId>,
     /// The guardianships of minors whose guardians receive the message only because of them.
     pub added: Vec<Guardianship>,
-    /// Whether minors receive the message under the two-adults rule, so that the adults must be able to read it at once.
+    /// Whether minors receive the message under the two-adult rule, so that the adults must be able to read it at once.
     pub protects_minors: bool,
 }
 

@@ -27,13 +27,13 @@ pub struct PossibleDuplicate {
 /// The people of the club who may have two records. People with different birth dates, a child and their guardian, and
 /// people who sign in as different users are left out.
 pub fn list(db: &Reader<'_>) -> Result<Vec<PossibleDuplicate>> {
-    let mut groups = repeated(
+    let mut groups = group_by_value(
         db,
         "select name_folded from person where account_id = :account and erased_at is null
          group by name_folded having count(*) > 1 order by name_folded limit :limit",
         person::find_by_name,
     )?;
-    groups.extend(repeated(
+    groups.extend(group_by_value(
         db,
         "select email_folded from person
          where account_id = :account and email_folded is not null and erased_at is null
@@ -60,7 +60,7 @@ pub fn list(db: &Reader<'_>) -> Result<Vec<PossibleDuplicate>> {
 }
 
 /// The people of each repeated value, in order of creation.
-fn repeated(
+fn group_by_value(
     db: &Reader<'_>,
     values: &'static str,
     find: fn(&Reader<'_>, &str) -> Result<Vec<Person>>,

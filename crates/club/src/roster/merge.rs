@@ -116,7 +116,7 @@ pub fn or_gone<T>(
         Err(error) if error.code == Code::NotFound && sees_all => match find_remaining(db, id)? {
             Some(into) => Err(Error::new(
                 Code::Gone,
-                message!("This record became part of the person with the ID {into}.", into),
+                message!("This record was merged into the person with the ID {into}.", into),
             )),
             None => Err(error),
         },
@@ -199,7 +199,7 @@ fn combine(
     let keeps_photo = !is_minor || safeguarding::is_minor(db, into.id)?;
     let takes_email = into.email.is_none() && from.email.is_some();
     let takes_user = from.user_id.is_some();
-    // Otherwise somebody who only got into an unconfirmed record would count as a confirmed adult.
+    // Nobody confirmed the person behind the email address or user that comes from an unconfirmed record.
     let is_trusted = from.adult_confirmed_at.is_some() || !(takes_email || takes_user);
     let is_confirmed = !is_minor && is_trusted;
     let filled = change.apply(into);
@@ -358,7 +358,7 @@ fn combine_memberships(own: &Membership, other: &Membership) -> Membership {
     }
 }
 
-/// Leads the old id, and those that led to it, to the remaining record.
+/// Maps the old ID, and the IDs of records that were merged into it before, to the remaining record.
 fn replace_record(tx: &Tx<'_>, (id, into_id): (PersonId, PersonId)) -> Result<()> {
     tx.execute(
         "update merged_person set into_id = :into_id where account_id = :account and into_id = :id",

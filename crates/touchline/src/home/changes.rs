@@ -1,24 +1,23 @@
-//! Changes and cancellations of coming events since the user last confirmed them.
+//! Changes and cancellations of events that are not over, since the user last confirmed them.
 
 use std::time::Duration;
 
 use crate::events::event::{self, Event, EventView};
+use crate::events::event_time::MAX_DURATION;
 use crate::prelude::*;
 
 /// How long changes are shown to somebody who has never confirmed any.
 const FIRST_VISIT: Duration = Duration::from_secs(7 * 86_400);
 /// Changes of events further in the future are not shown.
 const HORIZON: Duration = Duration::from_secs(60 * 86_400);
-const MAX_EVENTS: i64 = 200;
-const MAX_CHANGES: usize = 8;
+/// More than a club changes before somebody confirms. All of them are on the page, because all are confirmed together.
+const MAX_EVENTS: i64 = 1000;
 
 /// Changes of events. Those of a series that were changed in the same way are one change.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     /// The changed events of each change.
     pub groups: Vec<Vec<EventView>>,
-    /// The number of events in the changes that are left out.
-    pub more: usize,
     /// When the last of all these events was changed.
     pub until: Option<Timestamp>,
 }
@@ -37,8 +36,7 @@ impl Changes {
                 None => groups.push(vec![view]),
             }
         }
-        let rest = groups.split_off(groups.len().min(MAX_CHANGES));
-        Self { groups, more: rest.iter().map(Vec::len).sum(), until }
+        Self { groups, until }
     }
 }
 
@@ -49,8 +47,8 @@ pub(super) fn list(db: &Reader<'_>, access: &TeamAccess, user: UserId) -> Result
         return Ok(Changes::default());
     }
     let seen = last_confirmed(db, user)?;
-    let until = db.now().plus(HORIZON);
-    let values = bind! { teams, seen, until, limit: MAX_EVENTS };
+    let (earliest, until) = (db.now().minus(MAX_DURATION), db.now().plus(HORIZON));
+    let values = bind! { teams, seen, earliest, until, limit: MAX_EVENTS };
     let text = if is_limited {
         sql!(Event::SELECT, " where account_id = :account and team_id in (:teams)", CHANGED)
     } else {
@@ -60,7 +58,7 @@ pub(super) fn list(db: &Reader<'_>, access: &TeamAccess, user: UserId) -> Result
 }
 
 const CHANGED: &str = "
-    and starts_at > :now and starts_at < :until and changed_at > :seen
+    and starts_at > :earliest and starts_at < :until and ends_at > :now and changed_at > :seen
     order by case when status = 'cancelled' then 0 else 1 end, starts_at, id limit :limit";
 
 fn last_confirmed(db: &Reader<'_>, user: UserId) -> Result<Timestamp> {

@@ -10,7 +10,7 @@ use crate::accounts::permissions::AccessLevel;
 use crate::accounts::roster_access::RosterAccess;
 use crate::attendance::sheet;
 use crate::dues::due::{self, DueFilter, DueView};
-use crate::events::answers::AnswerBlock;
+use crate::events::answers::{self, AnswerBlock};
 use crate::events::event::{self, EventFilter, EventView};
 use crate::events::ongoing;
 use crate::events::pages::display::TeamNames;
@@ -25,7 +25,9 @@ use crate::web::nav::Nav;
 const LOOK_AHEAD: Duration = Duration::from_secs(21 * 86_400);
 /// Events that began this long ago may still go on. Longer ones are read separately.
 const MAX_ONGOING: Duration = Duration::from_secs(12 * 3600);
-const MAX_EVENTS: i64 = 40;
+const MAX_EVENTS: i64 = 60;
+/// The maximum number of later events whose answers are due soon.
+const MAX_LATER_EVENTS: i64 = 10;
 const MAX_ANNOUNCEMENTS: usize = 3;
 /// One more, to know whether there are others.
 const ANNOUNCEMENTS_READ: i64 = 4;
@@ -52,7 +54,7 @@ pub(super) struct HomeData {
     pub dues: Vec<DueView>,
     /// Requests to join, for admins.
     pub claims: i64,
-    /// The next step of an admin whose club is still empty.
+    /// What an admin has set up so far. `None` if the club has an event, or the user is no admin.
     pub steps: Option<FirstSteps>,
 }
 
@@ -80,6 +82,10 @@ pub(super) fn load(
     let mut events = coming_events(db, &access)?;
     events.retain(|view| view.event.ends_at > db.now());
     let blocks = AnswerBlock::load(db, roster_access, &events)?;
+    let horizon = db.now().plus(LOOK_AHEAD);
+    let is_shown = |(view, block): &(EventView, AnswerBlock)| {
+        view.event.starts_at < horizon || block.needs_answer()
+    };
     let changes = changes::list(db, &access, user)?;
     let mut announcements = unread_announcements(db, roster_access)?;
     let has_more_announcements = announcements.len() > MAX_ANNOUNCEMENTS;
@@ -97,7 +103,7 @@ pub(super) fn load(
         account: account::find(db)?,
         teams,
         changes,
-        events: events.into_iter().zip(blocks).collect(),
+        events: events.into_iter().zip(blocks).filter(is_shown).collect(),
         announcements,
         has_more_announcements,
         duties,
@@ -120,6 +126,7 @@ fn coming_events(db: &Reader<'_>, access: &TeamAccess) -> Result<Vec<EventView>>
     };
     let mut events = ongoing::list(db, access, &filter, from)?;
     events.extend(event::list(db, access, &filter, &first_page(MAX_EVENTS, Order::Asc))?);
+    events.extend(answers::list_due(db, access, db.now().plus(LOOK_AHEAD), MAX_LATER_EVENTS)?);
     Ok(events)
 }
 

@@ -11,7 +11,7 @@ use crate::dues::due::DueView;
 use crate::events::EventsRead;
 use crate::events::answers::AnswerBlock;
 use crate::events::event::{Counts, EventView, Status};
-use crate::events::pages::display::{EventText, TeamNames};
+use crate::events::pages::display::{self, EventText, TeamNames};
 use crate::events::pages::remind;
 use crate::i18n::{Locale, format};
 use crate::messages::message::Message;
@@ -21,6 +21,8 @@ use crate::web::prelude::*;
 use crate::web::team_look::TeamLook;
 use crate::web::visitor::Guest;
 
+/// The number of changes that are shown at once. The others are in a part of the page that can be opened.
+const MAX_OPEN_CHANGES: usize = 8;
 /// The maximum number of forms among the events that need an answer, and on the page. An event without a form counts as
 /// one. Parents of many teams find the other events in the schedule.
 const MAX_OPEN_FORMS: usize = 10;
@@ -52,7 +54,7 @@ impl Item {
         let is_counted = access.has_full_access(event.team_id)
             && event.rsvp_enabled
             && event.status == Status::Scheduled;
-        let early = event.arrival_minutes.filter(|minutes| *minutes > 0);
+        let early = event.arrival_minutes.filter(|minutes| *minutes > 0 && !event.all_day);
         let arrival = early.and_then(|minutes| view.starts_local.plus_seconds(-60 * minutes));
         Self {
             text: EventText::new(&view, teams),
@@ -75,11 +77,22 @@ impl Item {
 /// A change of an event that the user has not confirmed.
 struct Change {
     text: EventText,
-    /// When the event starts now.
+    /// When the event starts now. The former time of a postponed event.
     when: String,
     reason: Option<String>,
     /// The number of further events of the series with the same change.
     others: usize,
+}
+
+impl Change {
+    fn is_postponed(&self) -> bool {
+        self.text.status == Status::Postponed
+    }
+
+    /// The tone and the icon of the notice.
+    fn look(&self) -> (&'static str, &'static str) {
+        if self.text.is_off() { ("no", "triangle-alert") } else { ("may", "info") }
+    }
 }
 
 /// Something to do at an event, or after it.
@@ -95,9 +108,9 @@ struct HomePage {
     frame: Frame,
     lead: String,
     changes: Vec<Change>,
-    /// The number of changed events that are left out.
-    more_changes: usize,
-    /// The time until which "Got it" confirms changes.
+    /// The changes after the first ones.
+    more_changes: Vec<Change>,
+    /// The time until which the button confirms changes.
     changed_until: Option<Timestamp>,
     ask: Vec<Item>,
     coming: Vec<Item>,
@@ -116,6 +129,16 @@ struct HomePage {
 }
 
 impl HomePage {
+    /// The number of changed events after the first changes.
+    fn more_changed_events(&self) -> usize {
+        self.more_changes.iter().map(|change| 1 + change.others).sum()
+    }
+
+    /// The label of the button that confirms all changes.
+    fn confirm_label(&self) -> &'static str {
+        if self.changes.len() > 1 { t!("Hide all changes") } else { t!("Got it") }
+    }
+
     fn has_tasks(&self) -> bool {
         !(self.announcements.is_empty()
             && self.dues.is_empty()
@@ -165,26 +188,28 @@ fn arrange(
         let view = group.first()?;
         Some(Change {
             text: EventText::new(view, teams),
-            when: format::appointment(Locale::current_or_english(), view.starts_local),
+            when: display::start(view),
             reason: view.event.cancel_reason.clone(),
             others: group.len() - 1,
         })
     };
-    let changes: Vec<_> = data.changes.groups.iter().filter_map(change).collect();
+    let mut changes: Vec<_> = data.changes.groups.iter().filter_map(change).collect();
+    let change_count = changes.len();
+    let more_changes = changes.split_off(change_count.min(MAX_OPEN_CHANGES));
     let items = data.events.into_iter().map(|(view, block)| Item::new(view, block, teams, access));
     let (mut ask, mut coming): (Vec<_>, Vec<_>) = items.partition(|item| item.block.needs_answer());
     let message =
         |message: Message| (teams.look(message.team_id), teams.name(message.team_id), message);
     let today = data.account.timezone.day(now);
     let today = format::long_day(Locale::current_or_english(), today);
-    let wanted = ask.iter().map(|item| item.block.unanswered()).sum();
+    let wanted = ask.iter().map(|item| item.block.unanswered_count()).sum();
     let (more_to_answer, open) = truncate(&mut ask, MAX_OPEN_FORMS);
     truncate(&mut coming, MAX_FORMS - open.min(MAX_OPEN_FORMS));
     HomePage {
         frame: visitor.frame(today, Section::Home),
-        lead: lead(wanted, changes.len()),
+        lead: lead(wanted, change_count),
         changes,
-        more_changes: data.changes.more,
+        more_changes,
         changed_until: data.changes.until,
         ask,
         coming,
@@ -260,7 +285,7 @@ fn day_and_title(text: &EventText) -> String {
     format!("{day} · {}", text.title)
 }
 
-/// "Got it": the changes that were shown are not shown again.
+/// The changes that were shown are not shown again.
 async fn confirm_changes(posted: VisitorForm<EventsRead>) -> PageResult {
     let user = posted.visitor.visit.user;
     let until = posted.form.text("until").parse().unwrap_or(posted.visitor.app().clock.now());

@@ -11,6 +11,7 @@ use crate::prelude::*;
 use crate::roster::attendance_summary::{AttendanceSummary, FIND_ATTENDANCE};
 use crate::roster::guardian;
 use crate::roster::membership::MemberStatus;
+use crate::roster::pages::ContactLinks;
 use crate::roster::person::{self, Person};
 use crate::roster::profile::{self, Private, Profile};
 use crate::roster::safeguarding;
@@ -37,7 +38,7 @@ impl TeamRow {
         if total == 0 {
             return self.role.to_owned();
         }
-        let attendance = t!("There at {count} of {total} events", count = there, total);
+        let attendance = t!("Present at {count} of {total} events", count = there, total);
         format!("{} · {attendance}", self.role)
     }
 }
@@ -91,6 +92,11 @@ impl PersonPage {
     fn invite_href(&self) -> String {
         let relation = if self.data.private.is_minor { "guardian" } else { "self" };
         format!("/admin/members/invite?person={}&relation={relation}", self.id())
+    }
+
+    fn contact(&self) -> ContactLinks {
+        let Person { phone, email, .. } = &self.data.person;
+        ContactLinks::new(phone.as_deref(), email.as_deref())
     }
 
     /// The URL of the photo.

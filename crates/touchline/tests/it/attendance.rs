@@ -177,7 +177,7 @@ both! {
         }
         // The overview: a coach sees everybody and the file, a parent the own child.
         let overview = format!("/teams/{}/attendance", club.hawks);
-        coach.get(&overview).await.ok().shows("Zoe").shows("100 %").shows("attendance.csv");
+        coach.get(&overview).await.ok().shows("Zoe").shows("100%").shows("attendance.csv");
         coach.get(&format!("{overview}?from=2027-01-01&to=nonsense")).await.ok().shows("–");
         coach.get(&format!("{overview}.csv?from=2026-09-01")).await.ok().shows("Dentist");
         let mut parent = w.browser(club.parent.id).await;

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 const DOCUMENT: &str = "/api/public/v1/openapi.json";
 
 /// Sends a GET request and returns the head and the bytes of the body.
-async fn fetch(client: &Client, path: &str) -> (String, Vec<u8>) {
+pub(crate) async fn fetch(client: &Client, path: &str) -> (String, Vec<u8>) {
     let mut stream = TcpStream::connect(client.address).await.unwrap();
     stream.write_all(&client.bytes("GET", path, None)).await.unwrap();
     let mut bytes = Vec::new();
@@ -19,13 +19,13 @@ async fn fetch(client: &Client, path: &str) -> (String, Vec<u8>) {
     (head, bytes.split_off(end + 4))
 }
 
-fn gunzip(bytes: &[u8]) -> String {
+pub(crate) fn gunzip(bytes: &[u8]) -> String {
     let mut text = String::new();
     flate2::read::GzDecoder::new(bytes).read_to_string(&mut text).unwrap();
     text
 }
 
-fn is_gzip(head: &str) -> bool {
+pub(crate) fn is_gzip(head: &str) -> bool {
     head.contains("content-encoding: gzip")
 }
 

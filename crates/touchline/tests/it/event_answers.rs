@@ -73,6 +73,25 @@ both! {
         assert_eq!(stranger.status, 404);
     }
 
+    async fn with_scripts_the_response_is_the_part_of_the_page(w: &World) {
+        let club = w.club().await;
+        let event = tomorrow(w, &club, json!({})).await;
+        let mut parent = w.browser(club.parent.id).await.with_header("HX-Request", "true");
+        parent.get("/").await.ok().shows("hx-trigger=\"answered from:body\"").shows("hx-swap=\"outerMorph\"");
+        let fields = [("member_id", club.max.member.as_str()), ("answer", "yes"), ("next", "/")];
+        let part = parent.post(&format!("/events/{}/answer", event.id()), &fields).await.ok();
+        assert_eq!(part.header("hx-trigger"), Some("answered"));
+        let part = part.shows("<bdi>Max</bdi> is going").shows(&format!("id=\"{}-{}-1\"", event.id(), club.max.member));
+        assert!(!part.text.contains("<html"));
+        let fields = [("member_id", club.max.member.as_str()), ("answer", "sometimes")];
+        let refused = parent.post(&format!("/events/{}/answer", event.id()), &fields).await;
+        assert_eq!((refused.status, refused.header("hx-trigger")), (422, None));
+        // Whoever does not take part at present does not answer.
+        w.owner.patch(&format!("/teams/{}/roster/{}", club.hawks, club.max.member), json!({ "status": "inactive" })).await.ok();
+        let fields = [("member_id", club.max.member.as_str()), ("answer", "no")];
+        parent.post(&format!("/events/{}/answer", event.id()), &fields).await.shows("This person is inactive on the team, so no answer is needed.");
+    }
+
     async fn undoing_restores_the_answer_of_away_dates(w: &World) {
         let club = w.club().await;
         let event = tomorrow(w, &club, json!({})).await;

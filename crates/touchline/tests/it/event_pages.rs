@@ -9,7 +9,7 @@ use crate::events::{event_path, practice, with};
 const DAY: u64 = 86_400;
 
 /// A practice of the Hawks tomorrow.
-async fn tomorrow(w: &World, club: &TestClub, more: Value) -> TestResponse {
+pub(crate) async fn tomorrow(w: &World, club: &TestClub, more: Value) -> TestResponse {
     let body = practice(&club.hawks, "2026-09-06T18:30", "2026-09-06T20:00");
     w.owner.post("/events", with(body, more)).await.created()
 }
@@ -88,7 +88,8 @@ both! {
         for (event, text) in [(&soon, "It is too late to answer here"), (&cancelled, "This event is cancelled")] {
             let page = answer(&mut parent, event.id(), &club.max.member, &[("answer", "yes"), ("note", "We <b>come")]).await;
             assert_eq!(page.status, 422);
-            page.shows(text).shows("Your answer was not saved").shows("Your note was: “<bdi>We &#60;b&#62;come");
+            let page = page.shows(text).shows("Your answer was not saved").shows("Your note was: “<bdi>We &#60;b&#62;come");
+            assert_eq!((page.text.matches(text).count(), page.text.contains("RSVP")), (1, false));
         }
         parent.get(&format!("/events/{}", cancelled.id())).await.ok().shows("Under water");
         for fields in [&[("answer", "yes")][..], &[("answer", "sometimes"), ("member_id", &club.max.member)]] {
@@ -110,7 +111,7 @@ both! {
         let event = tomorrow(w, &club, json!({ "arrival_minutes": 30 })).await;
         let path = format!("/events/{}", event.id());
         let mut coach = w.browser(club.coach.id).await;
-        let page = coach.get(&path).await.ok().shows("Be there<b>18:00</b>").shows("Starts<b>18:30</b>").shows("No answer yet, 5")
+        let page = coach.get(&path).await.ok().shows("Arrive by<b>18:00</b>").shows("Starts<b>18:30</b>").shows("No answer yet, 5")
             .shows("href=\"tel:+493012345\"").shows("Call Rosa Roth").shows("mailto:mia@example.org").shows(&format!("/events/new?copy={}", event.id()));
         assert!(!page.text.contains("01701"), "the phone number of a child");
         assert!(!page.text.contains("/attendance\""), "attendance is taken from a day before");

@@ -148,6 +148,20 @@ both! {
         }
     }
 
+    async fn the_photo_of_a_person_who_left_is_shown_to_those_who_may_see_it(w: &World) {
+        let club = w.club().await;
+        let photo = photo_of(w, &club.max.person).await;
+        w.owner.delete(&format!("/teams/{}/roster/{}", club.hawks, club.max.member)).await.ok();
+        let (left, url) = (format!("/teams/{}/roster?status=removed", club.hawks), format!("/files/{photo}?size=small"));
+        let mut admin = w.browser(club.admin.id).await;
+        admin.get(&left).await.ok().shows("Max").shows(&url);
+        admin.get(&url).await.ok();
+        let mut coach = w.browser(club.coach.id).await;
+        let page = coach.get(&left).await.ok().shows("Max");
+        assert!(!page.text.contains(&photo));
+        assert_eq!(coach.get(&url).await.status, 404);
+    }
+
     async fn a_person_on_a_team_is_invited_and_written_to(w: &World) {
         let club = w.club().await;
         let mut admin = w.browser(club.admin.id).await;

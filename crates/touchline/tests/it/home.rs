@@ -18,6 +18,31 @@ fn position(page: &TestResponse, text: &str) -> usize {
     page.text.find(text).unwrap_or_else(|| panic!("the page does not show {text}"))
 }
 
+/// A club in which Pat has three children on six teams, with three events a week each.
+pub(crate) async fn three_children_on_six_teams(w: &World) -> TestClub {
+    let club = w.club().await;
+    let mut children = vec![club.max.person.clone()];
+    for name in ["Ben", "Mila"] {
+        let child = json!({ "first_name": name, "guardians": [{ "id": club.pat }] });
+        children.push(w.add_member(&club.otters, child).await.person);
+    }
+    let mut teams = vec![club.hawks.clone(), club.otters.clone()];
+    for (number, child) in children.iter().chain(&children[..1]).enumerate() {
+        let team = json!({ "name": format!("Harbour Gulls {number}") });
+        let team = w.owner.post("/teams", team).await.created();
+        w.add_member(team.id(), json!({ "person_id": child })).await;
+        teams.push(team.id().to_owned());
+    }
+    let place = json!({ "name": "Eastside Complex, pitch 4" });
+    let place = w.owner.post("/locations", place).await.created();
+    for team in &teams {
+        let series = json!({ "recurrence": "FREQ=WEEKLY;BYDAY=TU,TH,SA;COUNT=12", "title": "Practice at the lower pitch", "location_id": place.id(), "arrival_minutes": 15 });
+        let body = practice(team, "2026-09-08T18:30", "2026-09-08T20:00");
+        w.owner.post("/events", with(body, series)).await.created();
+    }
+    club
+}
+
 both! {
     async fn a_parent_sees_what_to_answer_first_and_answers_with_one_tap(w: &World) {
         let club = w.club().await;
@@ -85,7 +110,7 @@ both! {
         let mut coach = w.browser(club.coach.id).await;
         let path = format!("/events/{}/rsvps/{}", event.id(), club.zoe.member);
         w.owner.put(&path, json!({ "answer": "no" })).await.ok();
-        coach.get("/").await.ok().shows("1 going").shows("1 can’t go").shows("2 no answer").shows("Remind unanswered").shows("/events/new").shows("/messages/new").shows("/roster/new");
+        coach.get("/").await.ok().shows("1 going").shows("1 can’t go").shows("2 no answer").shows("Remind people who have not answered").shows("/events/new").shows("/messages/new").shows("/roster/new");
         w.browser(club.admin.id).await.get("/").await.ok().shows("Admin area");
     }
 
@@ -129,11 +154,56 @@ both! {
         let later = w.owner.post("/events", with(later, json!({ "title": "Far practice" }))).await.created();
         w.owner.post(&format!("/events/{}/cancel", later.id()), json!({})).await.ok();
         let mut parent = w.browser(club.parent.id).await;
-        let page = parent.get("/").await.ok().shows("and 11 more dates").shows("4 more events changed");
+        let page = parent.get("/").await.ok().shows("12 changes").shows("and 11 more dates").shows("4 more events changed").shows("Hide all changes");
         assert!(position(&page, "Cancelled: <bdi>Far practice") < position(&page, "Changed: <bdi>Training"));
+        // The other changes are below that line, and all of them are hidden together.
+        assert_eq!(page.text.matches("Changed: <bdi>").count(), 11);
+        assert_eq!(page.text.split("4 more events changed").nth(1).unwrap().matches("Changed: <bdi>").count(), 4);
+        assert!(!page.text.contains("Got it"));
         let until = page.text.split("name=\"until\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
         parent.post("/home/seen", &[("until", &until)]).await.redirects_to("/");
-        assert!(!parent.get("/").await.ok().text.contains("Got it"));
+        assert!(!parent.get("/").await.ok().text.contains("Hide all changes"));
+    }
+
+    async fn a_change_is_shown_until_the_event_is_over(w: &World) {
+        let club = w.club().await;
+        let body = practice(&club.hawks, "2026-09-05T11:00", "2026-09-05T13:30");
+        let event = w.owner.post("/events", with(body, json!({ "title": "Moved practice" }))).await.created();
+        let place = w.owner.post("/locations", json!({ "name": "Hall" })).await.created();
+        w.owner.patch(&format!("/events/{}", event.id()), json!({ "location_id": place.id() })).await.ok();
+        let mut parent = w.browser(club.parent.id).await;
+        parent.get("/").await.ok().shows("Changed: <bdi>Moved practice").shows("Got it");
+        w.advance_clock(seconds(2 * 3600));
+        parent.get("/").await.ok().shows("Changed: <bdi>Moved practice");
+        w.advance_clock(seconds(2 * 3600));
+        assert!(!parent.get("/").await.ok().text.contains("Moved practice"));
+    }
+
+    async fn a_postponed_event_has_no_new_time(w: &World) {
+        let club = w.club().await;
+        let event = tomorrow(w, &club, json!({ "title": "Wet practice" })).await;
+        w.owner.post(&format!("/events/{}/postpone", event.id()), json!({})).await.ok();
+        let page = w.browser(club.parent.id).await.get("/").await.ok()
+            .shows("Postponed: <bdi>Wet practice</bdi>").shows("The new time is not known yet.");
+        assert!(!page.text.contains("Changed: ") && !page.text.contains("now Sun"));
+        let again = w.owner.post(&format!("/events/{}/postpone", event.id()), json!({})).await;
+        assert_eq!(again.assert_problem(409, "invalid_state").body["detail"], "The event is already postponed.");
+    }
+
+    async fn an_event_of_whole_days_has_no_times(w: &World) {
+        let club = w.club().await;
+        let camp = json!({ "team_id": club.hawks, "type": "other", "title": "Camp", "all_day": true, "starts_at": "2026-09-07", "ends_at": "2026-09-08", "arrival_minutes": 15 });
+        let event = w.owner.post("/events", camp).await.created();
+        let later = tomorrow(w, &club, json!({ "arrival_minutes": 30 })).await;
+        w.owner.patch(&format!("/events/{}", event.id()), json!({ "starts_at": "2026-09-08", "ends_at": "2026-09-09" })).await.ok();
+        let page = w.browser(club.parent.id).await.get("/").await.ok().shows("All day").shows("now Tue, 8 Sep 2026<").shows("arrive by 18:00");
+        assert!(!page.text.contains("00:00") && !page.text.contains("23:45"), "{}", page.text);
+        let mut coach = w.browser(club.coach.id).await;
+        for page in ["cancel", "postpone", "delete"] {
+            let shown = coach.get(&format!("/events/{}/{page}", event.id())).await.ok().shows("<bdi>Camp</bdi>, Tue, 8 Sep 2026");
+            assert!(!shown.text.contains("00:00"), "{page}");
+            coach.get(&format!("/events/{}/{page}", later.id())).await.ok().shows("Sun, 6 Sep 2026, 18:30");
+        }
     }
 
     async fn a_tournament_of_several_days_stays_until_it_is_over(w: &World) {
@@ -159,23 +229,7 @@ both! {
     }
 
     async fn the_page_of_three_children_on_six_teams_stays_small(w: &World) {
-        let club = w.club().await;
-        let mut children = vec![club.max.person.clone()];
-        for name in ["Ben", "Mila"] {
-            let child = json!({ "first_name": name, "guardians": [{ "id": club.pat }] });
-            children.push(w.add_member(&club.otters, child).await.person);
-        }
-        let mut teams = vec![club.hawks.clone(), club.otters.clone()];
-        for (number, child) in children.iter().chain(&children[..1]).enumerate() {
-            let team = w.owner.post("/teams", json!({ "name": format!("Harbour Gulls {number}") })).await.created();
-            w.add_member(team.id(), json!({ "person_id": child })).await;
-            teams.push(team.id().to_owned());
-        }
-        let place = w.owner.post("/locations", json!({ "name": "Eastside Complex, pitch 4" })).await.created();
-        for team in &teams {
-            let series = json!({ "recurrence": "FREQ=WEEKLY;BYDAY=TU,TH,SA;COUNT=12", "title": "Practice at the lower pitch", "location_id": place.id(), "arrival_minutes": 15 });
-            w.owner.post("/events", with(practice(team, "2026-09-08T18:30", "2026-09-08T20:00"), series)).await.created();
-        }
+        let club = three_children_on_six_teams(w).await;
         let page = w.browser(club.parent.id).await.get("/").await.ok().shows("more events need an answer");
         assert!(page.text.len() < 40_000, "{}", page.text.len());
     }

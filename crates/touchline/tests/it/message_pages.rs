@@ -266,7 +266,13 @@ both! {
         let mut parent = w.browser(club.parent.id).await;
         parent.get(&format!("/messages?event={}", own.id())).await.ok().shows("About <bdi>Final").shows("Pitch 4").shows("Thanks");
         assert_eq!(parent.get(&format!("/messages?event={}", other.id())).await.status, 404);
+        let page = parent.get(&format!("/events/{}", own.id())).await.ok();
+        let list = parent.get(&format!("/messages?event={}", own.id())).await.ok();
+        let unread = list.text.matches("dot unread").count();
+        assert_eq!((page.text.contains("Pitch 4"), unread), (true, 2));
         parent.get(&message_path(&sent)).await.ok().shows(&format!("/events/{}", own.id()));
+        let list = parent.get(&format!("/messages?event={}", own.id())).await.ok();
+        assert!(!list.text.contains("dot unread"));
         parent.get(&format!("/messages/new?event={}", own.id())).await.ok().shows("About <bdi>Final");
     }
 

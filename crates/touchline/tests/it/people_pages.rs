@@ -110,6 +110,15 @@ both! {
         hides(browser.get(&path).await.ok().shows("This person was erased"), "mia@example.org");
     }
 
+    async fn contact_data_is_linked_only_if_the_link_works(w: &World) {
+        let mut browser = admin(w).await;
+        let hawks = create_team(w, "Hawks").await;
+        let rui = json!({ "first_name": "Rui", "birth_date": "1990-05-05", "phone": "ask Rita", "email": "rui&rita%1@example.org" });
+        let rui = w.add_member(hawks.id(), rui).await;
+        let page = browser.get(&format!("/people/{}", rui.person)).await.ok().shows("<bdi>ask Rita</bdi>").shows("href=\"mailto:rui%26rita%251@example.org\"");
+        hides(page, "tel:");
+    }
+
     async fn duplicates_are_compared_and_merged(w: &World) {
         let mut browser = admin(w).await;
         let hawks = create_team(w, "Hawks").await;

@@ -97,6 +97,25 @@ both! {
         w.browser(club.admin.id).await.get(&zoe).await.ok().shows("mia@example.org").shows("Everything about this person");
     }
 
+    async fn phone_numbers_can_be_called_and_texted(w: &World) {
+        let club = w.club().await;
+        let rosa = json!({ "first_name": "Rosa", "last_name": "Roth", "phone": "+49 (30) 1234-5" });
+        let hugo = json!({ "first_name": "Hugo", "phone": "ask Rosa" });
+        let ann = json!({ "first_name": "Ann", "birth_date": "2014-05-05", "guardians": [rosa, hugo] });
+        let ann = roster(&club, &format!("/{}", w.add_member(&club.hawks, ann).await.member));
+        let page = w.browser(club.coach.id).await.get(&ann).await.ok().shows("ask Rosa");
+        // Both links are next to each other, and say whom they are about.
+        let (_, call) = page.text.split_once("<a class=\"btn\" href=\"tel:+493012345\" aria-label=\"Call Rosa Roth\">").expect("a link to call");
+        let (_, text) = call.split_once("</a>").unwrap();
+        assert!(text.starts_with("<a class=\"btn\" href=\"sms:+493012345\" aria-label=\"Text Rosa Roth\">"), "{text}");
+        for scheme in ["tel:", "sms:"] {
+            assert_eq!(page.text.matches(scheme).count(), 1, "{scheme}");
+        }
+        for user in [&club.parent, &club.player] {
+            hides(&w.browser(user.id).await.get(&ann).await.ok(), &["tel:", "sms:", "Rosa"]);
+        }
+    }
+
     async fn a_coach_adds_a_person_with_a_parent_and_resolves_duplicates(w: &World) {
         let club = w.club().await;
         let mut coach = w.browser(club.coach.id).await;
@@ -178,7 +197,7 @@ both! {
         let mut coach = w.browser(club.coach.id).await;
         let max = roster(&club, &format!("/{}", club.max.member));
         let edit = format!("{max}/edit");
-        let page = coach.get(&edit).await.ok().shows("What needs an admin").shows("value=\"Pat\"");
+        let page = coach.get(&edit).await.ok().shows("Changes that need an admin or a confirmed parent").shows("value=\"Pat\"");
         hides(&page, &["bees"]);
         let guardian = hidden(&page, "guardian-1-id").to_owned();
         let fields = [

@@ -1,8 +1,9 @@
 //! Tests of the team pages.
 
-use testkit::{Browser, TestResponse, World, both};
+use testkit::{Browser, TestResponse, World, both, json};
 use touchline::accounts::user::Role;
 
+use crate::admin_keys::between;
 use crate::signin::RefusedPage;
 
 const TEAM: [(&str, &str); 7] = [
@@ -36,6 +37,32 @@ async fn send(
         .to_vec();
     fields.push(("nonce", nonce));
     browser.post("/teams/new", &fields).await
+}
+
+/// Opens the form of a team and saves it with this number of hours before reminders.
+pub(crate) async fn set_reminder_hours(
+    browser: &mut Browser,
+    team: &str,
+    hours: &str,
+) -> TestResponse {
+    let path = format!("/teams/{team}/edit");
+    let page = browser.get(&path).await.ok();
+    let value = |name: &str| between(&page, &format!("name=\"{name}\" value=\""), "\"").to_owned();
+    let (name, shown) = (value("name"), value("shown"));
+    let fields = [
+        ("name", name.as_str()),
+        ("timezone", "Europe/Lisbon"),
+        ("rsvp_reminder_hours", hours),
+        ("shown", &shown),
+    ];
+    browser.post(&path, &fields).await
+}
+
+/// The number of hours that the form of a team shows.
+fn reminder_hours(page: &TestResponse) -> &str {
+    let (_, rest) = page.text.split_once("name=\"rsvp_reminder_hours\"").unwrap();
+    let (input, _) = rest.split_once('>').unwrap();
+    input.split("value=\"").nth(1).unwrap().split('"').next().unwrap()
 }
 
 both! {
@@ -113,5 +140,32 @@ both! {
         let teams = w.owner.get("/teams").await.ok();
         assert_eq!(teams.data().as_array().unwrap().len(), 1);
         assert!(teams.data()[0]["sport"].is_null() && teams.data()[0]["color"].is_null());
+    }
+    async fn the_hours_before_a_reminder_are_set_and_cleared(w: &World) {
+        let club = w.club().await;
+        let mut admin = w.browser(club.admin.id).await;
+        for (name, entered, stored) in [("Gulls", "24", json!(24)), ("Terns", "", json!(null)), ("Skuas", "168", json!(168))] {
+            let page = admin.get("/teams/new").await.ok();
+            assert_eq!(reminder_hours(&page), "48");
+            let nonce = between(&page, "name=\"nonce\" value=\"", "\"").to_owned();
+            let fields = [("name", name), ("timezone", "Europe/Lisbon"), ("rsvp_reminder_hours", entered), ("nonce", &nonce)];
+            let added = admin.post("/teams/new", &fields).await;
+            let path = added.header("location").unwrap().strip_suffix("/roster?done=created").unwrap().to_owned();
+            assert_eq!(w.owner.get(&path).await.ok().data()["rsvp_reminder_hours"], stored, "{name}");
+            assert_eq!(reminder_hours(&admin.get(&format!("{path}/edit")).await.ok()), entered);
+        }
+        let mut coach = w.browser(club.coach.id).await;
+        let (path, edit) = (format!("/teams/{}", club.hawks), format!("/teams/{}/edit", club.hawks));
+        for (entered, stored) in [("24", json!(24)), ("", json!(null)), ("", json!(null)), (" 1 ", json!(1)), ("24", json!(24))] {
+            set_reminder_hours(&mut coach, &club.hawks, entered).await.redirects_to(&format!("{path}/roster?done=team"));
+            assert_eq!(w.owner.get(&path).await.ok().data()["rsvp_reminder_hours"], stored, "{entered}");
+            assert_eq!(reminder_hours(&coach.get(&edit).await.ok()), entered.trim());
+        }
+        for entered in ["0", "169", "-1", "1.5", "soon"] {
+            let page = set_reminder_hours(&mut coach, &club.hawks, entered).await.refused_page(422);
+            assert_eq!(reminder_hours(&page), entered);
+            page.shows("id=\"rsvp_reminder_hours-error\"").shows("Enter a number of hours from 1 to 168, or leave the field empty.");
+        }
+        assert_eq!(w.owner.get(&path).await.ok().data()["rsvp_reminder_hours"], 24);
     }
 }

@@ -23,13 +23,21 @@ struct ContextInner {
     host: Option<RequestHost>,
     account: OnceLock<AccountId>,
     allowance: OnceLock<Allowance>,
+    /// What somebody entered into the form that the request sends.
+    entered: OnceLock<Vec<String>>,
 }
 
 impl Context {
     /// Creates the context of a new request.
     pub fn new(id: RequestId, address: IpAddr, host: Option<RequestHost>) -> Self {
-        let (account, allowance) = (OnceLock::new(), OnceLock::new());
-        Self(Arc::new(ContextInner { id: id.to_string(), address, host, account, allowance }))
+        Self(Arc::new(ContextInner {
+            id: id.to_string(),
+            address,
+            host,
+            account: OnceLock::new(),
+            allowance: OnceLock::new(),
+            entered: OnceLock::new(),
+        }))
     }
 
     /// The context that [`super::edge`] added to a request.
@@ -64,6 +72,16 @@ impl Context {
     /// The account, once it is known.
     pub fn account(&self) -> Option<AccountId> {
         self.0.account.get().copied()
+    }
+
+    /// Keeps what somebody entered into a form, so that an error page can show it.
+    pub fn keep_entered(&self, texts: Vec<String>) {
+        let _ = self.0.entered.set(texts);
+    }
+
+    /// What somebody entered into the form. `None` if the request sends no form, or one with secrets.
+    pub fn entered(&self) -> Option<&[String]> {
+        self.0.entered.get().map(Vec::as_slice)
     }
 
     /// What is left of the account's quota, once it is known.

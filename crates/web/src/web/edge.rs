@@ -274,8 +274,7 @@ fn wants_html(path: &str, headers: &HeaderMap) -> bool {
 
 /// Turns a problem document into an error page. Headers such as `Allow` and `Retry-After` are kept.
 fn error_page_response(error: &Error, problem: Response, context: &Context) -> Response {
-    let (mut page, body) =
-        page::error_page(error, context.id(), context.account().is_some()).into_parts();
+    let (mut page, body) = page::error_page(error, context.id(), context.entered()).into_parts();
     for (name, value) in problem.headers() {
         if !page.headers.contains_key(name) {
             page.headers.append(name, value.clone());

@@ -334,16 +334,24 @@ struct ErrorPage<'a> {
     faults: &'a [Fault],
     status: u16,
     request_id: &'a str,
+    /// What somebody entered into the form that failed.
+    entered: &'a [String],
     /// Path and label of the button.
     next_link: (&'static str, &'static str),
 }
 
-/// The error page, which people get instead of a problem document.
-pub fn error_page(error: &Error, request_id: &str, signed_in: bool) -> Response {
-    let (title, text) = explain(error);
+/// The error page, which people get instead of a problem document. `entered` is what they entered into the form that
+/// failed, if they sent one.
+pub fn error_page(error: &Error, request_id: &str, entered: Option<&[String]>) -> Response {
+    let (title, text) = match (error.code, entered) {
+        (Code::NotFound, Some(_)) => (
+            t!("No longer there"),
+            t!("Nothing was saved. Somebody has deleted this in the meantime, or you do not have access to it.").to_owned(),
+        ),
+        _ => explain(error),
+    };
     let next_link = match error.code {
         Code::MissingCredentials | Code::InvalidCredentials => (SIGN_IN, t!("Sign in")),
-        _ if signed_in => (Section::Profile.href(), t!("Go to my account")),
         _ => ("/", t!("Go to the home page")),
     };
     let status = error.code.status();
@@ -353,6 +361,7 @@ pub fn error_page(error: &Error, request_id: &str, signed_in: bool) -> Response 
         faults: &error.faults,
         status: status.as_u16(),
         request_id,
+        entered: entered.unwrap_or_default(),
         next_link,
     };
     // If even this page cannot be rendered, only the status is sent.

@@ -1,6 +1,6 @@
 //! The page for a form that arrives without the session of its page: the visitor has signed out in another tab, the
 //! session has ended, or somebody has signed in since. It shows what was entered and can send it again, so nothing is
-//! lost.
+//! lost. Error pages also show what was entered.
 
 use askama::Template;
 use axum::response::Response;
@@ -32,12 +32,16 @@ struct UnsentPage<'a> {
     sign_in: String,
 }
 
-/// Checks the token of a form. Without the session of its page, the answer is a page that can send it again.
+/// Checks the token of a form. Without the session of its page, the answer is a page that can send it again. Keeps what
+/// was entered for an error page.
 pub(super) fn check(guest: &Guest, form: &Form, had_files: bool) -> PageResult<()> {
     let confirmed = form.check_token(&guest.csrf);
-    if (guest.visit.is_none() || confirmed.is_err()) && can_repeat(guest, form) {
-        let page = respond(guest, form, had_files)?;
-        return Err(PageError::Page(Box::new(page)));
+    if can_repeat(guest, form) {
+        if guest.visit.is_none() || confirmed.is_err() {
+            let page = respond(guest, form, had_files)?;
+            return Err(PageError::Page(Box::new(page)));
+        }
+        guest.context.keep_entered(entered(form).map(str::to_owned).collect());
     }
     Ok(confirmed?)
 }
@@ -55,16 +59,15 @@ fn can_repeat(guest: &Guest, form: &Form) -> bool {
 
 /// The page. The form must have come from our own site.
 fn respond(guest: &Guest, form: &Form, had_files: bool) -> PageResult<Response> {
-    let fields: Vec<_> = form.with_prefix("").filter(|(name, _)| *name != CSRF).collect();
-    let entered = fields.iter().map(|(_, value)| value.trim()).filter(|text| is_readable(text));
+    let fields = form.with_prefix("").filter(|(name, _)| *name != CSRF);
     let user = guest.visit.as_ref().map(|visit| visit.name.as_str());
     let title = if user.is_some() { t!("Send it again?") } else { t!("You are signed out") };
     let sign_in = guest.referring_path().map(|path| format!("{SIGN_IN}?next={}", url_encode(path)));
     let unsent = UnsentPage {
         frame: guest.frame(title),
         action: &guest.path_and_query,
-        entered: entered.collect(),
-        fields,
+        entered: entered(form).collect(),
+        fields: fields.collect(),
         had_files,
         user,
         sign_in: sign_in.unwrap_or_else(|| SIGN_IN.to_owned()),
@@ -72,6 +75,12 @@ fn respond(guest: &Guest, form: &Form, had_files: bool) -> PageResult<Response> 
     let mut response = page::html(StatusCode::FORBIDDEN, &unsent)?;
     page::replace_main_content(&mut response);
     Ok(guest.with_cookie(response))
+}
+
+/// What somebody entered or chose in a form.
+fn entered(form: &Form) -> impl Iterator<Item = &str> {
+    let values = form.with_prefix("").filter(|(name, _)| *name != CSRF);
+    values.map(|(_, value)| value.trim()).filter(|text| is_readable(text))
 }
 
 /// Whether a value is something that a person entered, as opposed to an id, a nonce, a path or the state of the form.

@@ -1,6 +1,6 @@
 //! Pages of attendance: recording it at an event, and the overview of a team.
 
-mod season;
+mod overview;
 mod take;
 
 use crate::web::prelude::*;
@@ -9,6 +9,6 @@ use crate::web::prelude::*;
 pub fn router() -> Router<App> {
     Router::new()
         .route("/events/{event}/attendance", get(take::form).post(take::save))
-        .route("/teams/{team}/attendance", get(season::overview))
-        .route("/teams/{team}/attendance.csv", get(season::export))
+        .route("/teams/{team}/attendance", get(overview::overview))
+        .route("/teams/{team}/attendance.csv", get(overview::export))
 }

@@ -1,7 +1,7 @@
 //! The page on which a coach records who is at an event: one line per player, filled in from the answers.
 
 use crate::attendance::lines::{self, Line};
-use crate::attendance::sheet::{self, NewEntries, Sheet, Status};
+use crate::attendance::sheet::{self, Entry, NewEntries, Sheet, Status};
 use crate::events::EventsWrite;
 use crate::events::event::{self, Event};
 use crate::events::rsvp::Answer;
@@ -35,13 +35,30 @@ struct Row {
     chosen: Option<Status>,
     note: String,
     /// What somebody else has recorded since the page was opened.
-    recorded: Option<&'static str>,
+    recorded: Option<String>,
 }
 
 impl Row {
     fn new(line: Line) -> Self {
         let note = line.entry.as_ref().and_then(|entry| entry.note.clone()).unwrap_or_default();
         Self { chosen: line.suggestion(), note, recorded: None, line }
+    }
+
+    /// Takes what the form contains. In a form that is `stale`, marks what differs from what others have recorded in the
+    /// meantime, and keeps their note if the form has none.
+    fn fill(&mut self, form: &Form, stale: bool) {
+        let id = self.line.member_id;
+        self.chosen = Status::parse(form.text(&format!("s-{id}")));
+        let note = form.get(&format!("n-{id}")).unwrap_or_default().trim();
+        let entry = self.line.entry.as_ref().filter(|_| stale);
+        let recorded_note = entry.and_then(|entry| entry.note.as_deref()).unwrap_or_default();
+        let differs = note != recorded_note;
+        self.note = if note.is_empty() { recorded_note } else { note }.to_owned();
+        let is_new = |entry: &&Entry| Some(entry.status) != self.chosen || differs;
+        self.recorded = entry.filter(is_new).map(|entry| {
+            let parts = [label(entry.status), recorded_note];
+            parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
+        });
     }
 
     /// The line below the name: what the player answered, unless the chosen status says the same.
@@ -115,13 +132,7 @@ impl TakePage {
     fn fill(&mut self, form: &Form) {
         let is_stale = form.text("version") != self.version.to_string();
         for row in &mut self.rows {
-            let id = row.line.member_id;
-            let recorded = row.line.entry.as_ref().map(|entry| entry.status);
-            row.chosen = Status::parse(form.text(&format!("s-{id}")));
-            let note = form.get(&format!("n-{id}")).unwrap_or_default();
-            note.clone_into(&mut row.note);
-            let differs = is_stale && recorded.is_some() && recorded != row.chosen;
-            row.recorded = recorded.filter(|_| differs).map(label);
+            row.fill(form, is_stale);
         }
     }
 
@@ -155,7 +166,7 @@ impl TakePage {
         t!("{here} present, {away} not present", here, away)
     }
 
-    fn unmarked(&self) -> usize {
+    fn unmarked_count(&self) -> usize {
         self.count(|one| one.is_none())
     }
 
@@ -225,7 +236,7 @@ pub(super) async fn save(
         page.is_filled_in = true;
         return render(StatusCode::OK, &page);
     }
-    if page.unmarked() == page.rows.len() {
+    if page.unmarked_count() == page.rows.len() {
         return page.reject(Problem::Other(t!("Mark at least one player.").to_owned()));
     }
     let new = match Fields::read::<NewEntries>(page.body()) {

@@ -1,7 +1,7 @@
 //! Endpoints of RSVPs and volunteer duties.
 
 use crate::events::event::{self, EventView};
-use crate::events::history::{self, RsvpChange, Unanswered};
+use crate::events::history::{self, RsvpChange, UnansweredMember};
 use crate::events::rsvp::{self, NewAnswer, Rsvp, RsvpFilter};
 use crate::events::rsvp_export::RsvpsTable;
 use crate::events::rsvp_redaction;
@@ -106,7 +106,7 @@ async fn answers(
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of members per page. Default: 50."),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
         ("order" = Option<Order>, Query, description = "Sort order. Default: `asc`.")),
-    200(ListResponse<Unanswered>, "A page of members."))]
+    200(ListResponse<UnansweredMember>, "A page of members."))]
 async fn unanswered(
     caller: Caller<EventsOversee>,
     id: EventId,
@@ -115,7 +115,7 @@ async fn unanswered(
     caller
         .page(paging, move |db, access, _, page| {
             let event = event::find(db, access, id)?;
-            history::unanswered(db, &event, page)
+            history::list_unanswered(db, &event, page)
         })
         .await
 }

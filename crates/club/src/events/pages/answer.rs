@@ -1,7 +1,7 @@
 //! Answering: the part of a page where a family answers, and the form that it sends.
 //!
-//! Every page shows it with [`AnswerBlock::show`]. With scripts, the response to the form replaces the part; without,
-//! the form leads back to the page.
+//! Every page shows it with [`AnswerBlock::show`]. With scripts, the response to the form updates the part and keeps what
+//! was typed in the other forms; without, the form leads back to the page.
 
 use askama::filters::HtmlSafe;
 use http::HeaderMap;
@@ -10,7 +10,7 @@ use super::{event_page, is_page_error, load_access};
 use crate::events::EventsAnswer;
 use crate::events::answers::{self, AnswerBlock, PersonAnswer};
 use crate::events::event;
-use crate::events::rsvp::{self, Answer, NewAnswer};
+use crate::events::rsvp::{self, Answer, ClosedReason, NewAnswer};
 use crate::events::undo;
 use crate::i18n::Html;
 use crate::prelude::*;
@@ -41,6 +41,8 @@ pub const CHOICES: [(&str, &str, &str, &str); 3] = [
     ("maybe", "may", "circle-help", mark!("Maybe")),
 ];
 
+/// Tells the other parts of the page that show answers.
+const ANSWERED: [(&str, &str); 1] = [("hx-trigger", "answered")];
 /// The value of the button that undoes an answer.
 const UNDO: &str = "undo";
 
@@ -100,13 +102,13 @@ impl PersonAnswer {
         }
     }
 
-    /// The tone, or that of something open.
+    /// The class of the color. Missing answers have the color of a maybe.
     pub(super) fn tone_or_open(&self) -> &'static str {
         if self.answer.is_none() { "may" } else { self.tone() }
     }
 
     /// The icon of the answer.
-    pub fn sign(&self) -> &'static str {
+    pub fn icon(&self) -> &'static str {
         match self.answer {
             Some(Answer::Yes) => "check",
             Some(Answer::No) => "x",
@@ -184,6 +186,12 @@ impl AnswerForms<'_> {
         let has_form = self.block.closed.is_none();
         let shown = |member| self.block.people.iter().any(|one| Some(one.member_id) == member);
         self.rejected.filter(|rejected| !(has_form && shown(rejected.member_id)))
+    }
+
+    /// Why no answer is accepted, unless the note about a rejected answer says so.
+    fn closed_text(&self) -> Option<&'static str> {
+        let text = t!(self.block.closed?);
+        self.rejected.is_none_or(|rejected| rejected.text != text).then_some(text)
     }
 
     /// Whether the answer of this person was just recorded.
@@ -279,11 +287,24 @@ async fn explain(
         );
         return Ok(text.to_owned());
     }
+    if error.code == Code::InvalidState
+        && let Some(closed) = find_closed(visitor, id).await?
+    {
+        return Ok(t!(answers::explain(closed)).to_owned());
+    }
     if !is_page_error(&error) {
         return Err(error.into());
     }
     let faults: Vec<_> = error.faults.iter().map(|fault| fault.detail.to_string()).collect();
     Ok(if faults.is_empty() { error.detail.to_string() } else { faults.join(" ") })
+}
+
+/// Why the event accepts no answers, if it accepts none.
+async fn find_closed(visitor: &Visitor<EventsAnswer>, id: EventId) -> Result<Option<ClosedReason>> {
+    let access = visitor.team_access().await?;
+    let read =
+        move |db: &Reader<'_>| Ok(rsvp::closed_reason(&event::find(db, &access, id)?, db.now()));
+    visitor.read(read).await
 }
 
 /// The response for scripts: only the forms.
@@ -308,8 +329,10 @@ async fn fragment(
     let frame = visitor.frame("", Section::None);
     let recorded = member.filter(|_| rejected.is_none());
     let forms = AnswerForms { recorded, ..block.show_rejected(&frame, next, rejected.as_ref()) };
-    let status = if rejected.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-    render(status, &forms)
+    if rejected.is_some() {
+        return render(StatusCode::UNPROCESSABLE_ENTITY, &forms);
+    }
+    Ok((ANSWERED, render(StatusCode::OK, &forms)?).into_response())
 }
 
 /// The page for an answer to an event that the visitor cannot see anymore.

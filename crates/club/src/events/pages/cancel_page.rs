@@ -1,12 +1,12 @@
 //! `/events/{event}/cancel`: asks for the reason, and says who is notified.
 
+use super::display;
 use super::event_form::APPLY_TO;
 use super::{Coach, CoachForm, event_path};
 use crate::events::edit::{self, Cancellation, FIND_NOTIFIED, NOTICE_PERIOD};
 use crate::events::event::{self, EventView};
 use crate::prelude::*;
 use crate::web::confirm::ConfirmPage;
-use crate::web::filters::Time;
 use crate::web::form::{Field, FilledForm};
 use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
@@ -42,13 +42,13 @@ impl AffectedEvent {
 
     /// Title and time of the event.
     pub(super) fn lead(&self) -> Sentence {
-        let event = &self.event.event;
-        let time = Time::appointment(event.starts_at, &event.timezone);
-        Sentence::new("{title}, {time}").name("title", &event.title).html("time", time.to_string())
+        Sentence::new("{title}, {time}")
+            .name("title", &self.event.event.shown_title())
+            .word("time", display::start(&self.event))
     }
 
     /// Who is notified.
-    pub(super) fn notified(&self) -> Sentence {
+    pub(super) fn notice_sentence(&self) -> Sentence {
         let count = self.people.len();
         if self.is_near {
             let text = tn!(
@@ -81,7 +81,7 @@ fn show(visitor: &Coach, announced: &AffectedEvent, form: FilledForm) -> PageRes
         .lead(announced.lead())
         .heading("What happens when you cancel the event")
         .effect("The event stays on the schedule and is marked as cancelled.")
-        .effect(announced.notified())
+        .effect(announced.notice_sentence())
         .effect("Nobody can answer anymore. You cannot undo this.")
         .form(form, "The event was not cancelled");
     with_names(page, announced).respond()

@@ -74,7 +74,7 @@ impl EventText {
             team: teams.name(event.team_id),
             look: teams.look(event.team_id),
             kind: event.kind,
-            title: event.title.clone(),
+            title: event.shown_title().into_owned(),
             day: view.starts_local.day(),
             time,
             place: view.location.as_ref().map(|place| place.name.clone()),
@@ -112,10 +112,19 @@ impl EventText {
     }
 }
 
+/// When an event starts: `Sat, 14 Nov 2026, 18:05`, or only the day if it has no times.
+pub fn start(view: &EventView) -> String {
+    let locale = Locale::current_or_english();
+    if view.event.all_day {
+        return format::day_with_weekday(locale, view.starts_local.day());
+    }
+    format::appointment(locale, view.starts_local)
+}
+
 /// The label of a status.
 pub fn status_label(status: Status) -> &'static str {
     match status {
-        Status::Scheduled => t!("Scheduled"),
+        Status::Scheduled => t!("Scheduled", "event"),
         Status::Cancelled => t!("Cancelled"),
         Status::Postponed => t!("Postponed"),
         Status::Completed => t!("Completed"),

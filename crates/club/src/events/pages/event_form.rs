@@ -9,7 +9,7 @@ use crate::events::location::{self, Location, LocationFilter, NewLocation};
 use crate::events::schedule;
 use crate::i18n::{Locale, format};
 use crate::prelude::*;
-use crate::teams::team::{self, Team};
+use crate::teams::team::{self, Team, TeamFilter};
 use crate::web::fields::Fields;
 use crate::web::form::{Choice, Field, FilledForm, Rows};
 
@@ -19,6 +19,8 @@ pub(super) const NEW_PLACE: &str = "new";
 const DEADLINES: [i64; 8] = [1, 2, 6, 12, 24, 48, 72, 168];
 /// The maximum number of places in the list.
 const MAX_PLACES: i64 = 500;
+/// The maximum number of teams in the list.
+const MAX_TEAMS: i64 = 500;
 
 const DUTIES: Field = Field::rows(
     "duties",
@@ -48,6 +50,8 @@ const DUTIES: Field = Field::rows(
 
 pub(super) const FIELDS: &[Field] = &[
     Field::hidden("team_id"),
+    // Only for those who manage several teams.
+    Field::select("team", "Team", &[]).page_only(),
     Field::hidden("opened").page_only(),
     Field::hidden("skip").page_only(),
     Field::select(
@@ -217,6 +221,8 @@ pub(super) struct TeamData {
     pub team: Team,
     /// The active places that the visitor may choose, by name.
     pub places: Vec<Location>,
+    /// The active teams that the visitor manages.
+    pub teams: Vec<Team>,
 }
 
 impl TeamData {
@@ -229,7 +235,10 @@ impl TeamData {
         let page = Page { limit: MAX_PLACES, order: Order::Asc, last: None };
         let mut places = location::list(db, access, &filter, &page)?;
         places.sort_by(|a, b| a.name_folded.cmp(&b.name_folded));
-        Ok(Self { team, places })
+        let filter = TeamFilter { status: Some(team::Status::Active), ..TeamFilter::default() };
+        let page = Page { limit: MAX_TEAMS, order: Order::Asc, last: None };
+        let teams = team::list(db, access, &filter, &page)?;
+        Ok(Self { team, places, teams })
     }
 
     /// Adds the places, and the current place of the event if it is not one of them.
@@ -329,6 +338,10 @@ pub(super) fn body(form: &mut FilledForm, zone: &Zone) -> Value {
     let deadline = deadline.filter(|_| form.is_checked("rsvp_enabled"));
     let deadline = deadline.map(|moment| moment.to_string());
     fields.insert("rsvp_deadline".into(), deadline.into());
+    if form.is_checked("all_day") {
+        // Pages show no time of arrival without a start time.
+        fields.insert("arrival_minutes".into(), Value::Null);
+    }
     body
 }
 

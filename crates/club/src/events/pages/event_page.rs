@@ -12,7 +12,7 @@ use crate::accounts::roster_access::RosterAccess;
 use crate::events::EventsRead;
 use crate::events::answers::AnswerBlock;
 use crate::events::conflicts::{self, ConflictType};
-use crate::events::contacts::{self, Contact, Unanswered};
+use crate::events::contacts::{self, Contact, UnansweredContacts};
 use crate::events::event::{self, EventView, Status};
 use crate::events::event_messages::{EventMessages, FIND_MESSAGES};
 use crate::events::reminders::{REMINDER_TIMES, ReminderTimes};
@@ -48,13 +48,13 @@ struct DutyRow {
 }
 
 /// Another event at the same time.
-struct Clash {
+struct ConflictRow {
     text: &'static str,
     /// Path and title of the other event, if the visitor can see it.
     other: Option<(String, String)>,
 }
 
-/// What a form on the page has caused.
+/// The result of a form on the page.
 #[derive(Default)]
 pub(super) struct Outcome {
     pub(super) flash: Option<Flash>,
@@ -68,11 +68,11 @@ struct EventPageData {
     text: EventText,
     block: AnswerBlock,
     responses: Vec<Response>,
-    unanswered: Vec<Unanswered>,
+    unanswered: Vec<UnansweredContacts>,
     duties: Vec<DutyRow>,
     messages: EventMessages,
     reminders: ReminderTimes,
-    clashes: Vec<Clash>,
+    conflicts: Vec<ConflictRow>,
     zone: Zone,
     now: Timestamp,
     is_staff: bool,
@@ -134,7 +134,7 @@ async fn respond<N: Permission>(visitor: &Visitor<N>, id: EventId, outcome: Outc
         load(db, &access, &roster_access, view, &teams)
     };
     let data = visitor.read(read).await?;
-    let frame = visitor.frame(data.view.event.title.clone(), Section::Schedule);
+    let frame = visitor.frame(data.text.title.clone(), Section::Schedule);
     let frame = frame.team(data.view.event.team_id).flash(outcome.flash);
     let path = format!("/events/{id}");
     render(outcome.status, &EventPage { frame, data, rejected: outcome.rejected, path })
@@ -152,7 +152,7 @@ fn load(
     let mut blocks = AnswerBlock::load(db, roster_access, std::slice::from_ref(&view))?;
     let responses =
         if event.rsvp_enabled { responses::list(db, access, event)? } else { Vec::new() };
-    let is_open = rsvp::closed(event, db.now()).is_none();
+    let is_open = rsvp::closed_reason(event, db.now()).is_none();
     let unanswered =
         if is_staff && is_open { contacts::of_unanswered(db, &responses)? } else { Vec::new() };
     let volunteer = volunteer(roster_access, event.team_id);
@@ -165,7 +165,7 @@ fn load(
         duties: duties(db, &view, &responses, volunteer, is_staff)?,
         messages,
         reminders,
-        clashes: if is_staff { load_clashes(db, access, &view)? } else { Vec::new() },
+        conflicts: if is_staff { load_conflicts(db, access, &view)? } else { Vec::new() },
         zone: account::find(db)?.timezone,
         now: db.now(),
         responses,
@@ -221,7 +221,11 @@ fn duties(
 }
 
 /// Other events at the same time, for staff.
-fn load_clashes(db: &Reader<'_>, access: &TeamAccess, view: &EventView) -> Result<Vec<Clash>> {
+fn load_conflicts(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    view: &EventView,
+) -> Result<Vec<ConflictRow>> {
     let event = &view.event;
     if event.status != Status::Scheduled || event.is_over(db.now()) {
         return Ok(Vec::new());
@@ -230,18 +234,18 @@ fn load_clashes(db: &Reader<'_>, access: &TeamAccess, view: &EventView) -> Resul
     let others = warnings.iter().filter_map(|warning| warning.other_event_id);
     let others: Vec<_> = others.map(|id| id.to_string()).collect();
     let titles = Names::load(db, others.iter().map(String::as_str))?;
-    let clash = |warning: &conflicts::Warning| Clash {
+    let row = |warning: &conflicts::Warning| ConflictRow {
         text: match warning.conflict_types.first() {
             Some(ConflictType::Team) => t!("The team has another event at this time."),
             Some(ConflictType::Location) => t!("The place is used for another event at this time."),
-            _ => t!("Somebody is expected at another event at this time."),
+            _ => t!("Somebody on the team must also be at another event at this time."),
         },
         other: warning.other_event_id.map(|id| {
             let title = titles.get(&id.to_string()).unwrap_or_default().to_owned();
             (format!("/events/{id}"), title)
         }),
     };
-    Ok(warnings.iter().map(clash).collect())
+    Ok(warnings.iter().map(row).collect())
 }
 
 impl EventPageData {
@@ -277,7 +281,7 @@ impl EventPageData {
             let seconds = u64::try_from(minutes).ok()? * 60;
             Some(event.starts_at.minus(std::time::Duration::from_secs(seconds)))
         });
-        let arrival = early.map(|moment| (t!("Be there"), time(moment)));
+        let arrival = early.map(|moment| (t!("Arrive by"), time(moment)));
         let start = (t!("Starts"), time(event.starts_at));
         let end = (t!("Ends"), time(event.ends_at));
         arrival.into_iter().chain([start, end]).collect()

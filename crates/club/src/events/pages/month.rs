@@ -22,7 +22,7 @@ pub(super) struct Month {
     pub(super) is_cut: bool,
 }
 
-/// A day of the grid.
+/// A day of the grid. Its link leads to an event in the list below the grid.
 pub(super) struct Cell {
     pub(super) day: Day,
     /// Whether the day belongs to another month.
@@ -36,6 +36,12 @@ pub(super) struct Cell {
 impl Cell {
     pub(super) fn number(&self) -> i8 {
         self.day.day()
+    }
+
+    /// The event that the link leads to: the first one that starts on this day, or else the first one that goes on.
+    pub(super) fn linked_event(&self) -> Option<EventId> {
+        let starting = self.events.iter().find(|text| text.day == self.day);
+        starting.or(self.events.first()).map(|text| text.id)
     }
 
     pub(super) fn dots(&self) -> impl Iterator<Item = String> {
@@ -69,7 +75,7 @@ impl Month {
         let days: Vec<_> =
             (0..42).filter_map(|n| start.plus_days(n)).take_while(|day| *day <= end).collect();
         let cell = |day: &Day| {
-            let on_day = events.iter().filter(|view| covers(view, *day));
+            let on_day = events.iter().filter(|view| takes_place(view, *day, *day));
             let events: Vec<_> = on_day.map(|view| EventText::new(view, teams)).collect();
             Cell {
                 day: *day,
@@ -94,10 +100,16 @@ impl Month {
     }
 }
 
-/// Whether an event takes place on a day. One that ends at midnight does not reach the next day.
-fn covers(view: &EventView, day: Day) -> bool {
+/// Whether an event takes place in the month that begins on `first`, on one of its days at least.
+pub(super) fn is_in_month(view: &EventView, first: Day) -> bool {
+    let last = first.plus_days(i64::from(first.days_in_month()) - 1);
+    takes_place(view, first, last.unwrap_or(first))
+}
+
+/// Whether an event takes place between two days. One that ends at midnight does not reach the next day.
+fn takes_place(view: &EventView, from: Day, until: Day) -> bool {
     let (first, end) = (view.starts_local.day(), view.ends_local);
     let last =
         if end == end.day().at_midnight() { end.day().plus_days(-1) } else { Some(end.day()) };
-    first <= day && day <= last.unwrap_or(first).max(first)
+    first <= until && from <= last.unwrap_or(first).max(first)
 }

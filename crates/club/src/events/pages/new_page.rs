@@ -11,7 +11,7 @@ use crate::events::event::{self, Event, EventFilter, Kind, Status};
 use crate::events::location;
 use crate::events::schedule::{self, NewEvent};
 use crate::prelude::*;
-use crate::teams::choose::{Chosen, choose};
+use crate::teams::choose::{TeamSelection, choose};
 use crate::web::fields::Fields;
 use crate::web::form::FilledForm;
 use crate::web::form_dedup::Submission;
@@ -27,6 +27,7 @@ const USUAL_TIMES: (&str, &str) = ("18:00", "19:30");
 struct NewPage {
     frame: Frame,
     team: TeamId,
+    has_several_teams: bool,
     form: FilledForm,
     preview: Option<Preview>,
 }
@@ -47,7 +48,7 @@ impl NewPage {
     }
 }
 
-/// The form of a team, or the teams to choose from.
+/// The form of a team. Without a team in the address, that of the team with the newest event.
 pub(super) async fn new(visitor: Coach) -> PageResult {
     let (query, access) = (visitor.guest.query()?, visitor.team_access().await?);
     if let Some(copied) = query.optional("copy") {
@@ -56,15 +57,19 @@ pub(super) async fn new(visitor: Coach) -> PageResult {
         let event = visitor.read(move |db| event::find(db, &of, id)).await?;
         return new_form(&visitor, access, event.team_id, Some(event)).await;
     }
-    let Some(team) = query.optional("team") else {
-        let path = |team| format!("/events/new?team={team}");
-        return match choose(&visitor, (t!("New event"), Section::Schedule), path).await? {
-            Chosen::Team(team) => new_form(&visitor, access, team, None).await,
-            Chosen::Page(page) => Ok(page),
-        };
-    };
-    let team = team.parse().map_err(|_| Error::not_found())?;
-    new_form(&visitor, access, team, None).await
+    if let Some(team) = query.optional("team") {
+        let team = team.parse().map_err(|_| Error::not_found())?;
+        return new_form(&visitor, access, team, None).await;
+    }
+    let of = access.clone();
+    if let Some(team) = visitor.read(move |db| event::newest_team(db, &of)).await? {
+        return new_form(&visitor, access, team, None).await;
+    }
+    let path = |team| format!("/events/new?team={team}");
+    match choose(&visitor, (t!("New event"), Section::Schedule), path).await? {
+        TeamSelection::Team(team) => new_form(&visitor, access, team, None).await,
+        TeamSelection::Page(page) => Ok(page),
+    }
 }
 
 async fn new_form(
@@ -177,9 +182,12 @@ fn show(
     preview: Option<Preview>,
 ) -> PageResult {
     let team = &data.team;
+    let teams = data.teams.iter().map(|team| (team.id.to_string(), team.name.clone()));
+    let form = form.with("team_id", team.id.to_string()).with("team", team.id.to_string());
+    let form = data.add_options(form.without("apply_to"), None).options("team", teams);
     let title = t!("New event for {team}", team = &team.name);
-    let form = data.add_options(form.without("apply_to"), None);
     let page = NewPage {
+        has_several_teams: data.teams.len() > 1,
         frame: visitor.frame(title, Section::Schedule).team(team.id),
         team: team.id,
         form: recurrence_form::add_weekdays(form),
@@ -254,13 +262,15 @@ impl SubmittedEvent {
 
 /// Shows the preview or creates the events, depending on the button that was pressed.
 pub(super) async fn submit(CoachForm { visitor, form: sent }: CoachForm) -> PageResult {
-    let team: TeamId = sent.text("team_id").parse().map_err(|_| Error::not_found())?;
+    let team = sent.optional("team").unwrap_or_else(|| sent.text("team_id"));
+    let team: TeamId = team.parse().map_err(|_| Error::not_found())?;
     let access = visitor.team_access().await?;
     let of = access.clone();
     let data = visitor.read(move |db| TeamData::load(db, &of, team)).await?;
     let nonce = parse_nonce(&sent)?;
     let skipped = recurrence_form::skipped_dates(&sent);
     let mut form = FilledForm::submitted(FIELDS, &sent)
+        .with("team_id", team.to_string())
         .without("apply_to")
         .with("skip", recurrence_form::join_dates(&skipped));
     let Some(submitted) = SubmittedEvent::read(&mut form, &sent, &data, access) else {

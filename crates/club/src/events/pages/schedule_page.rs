@@ -3,7 +3,7 @@
 use super::display::{EventText, TeamNames, monday};
 use super::load_access;
 use super::month::{self, Month};
-use super::schedule_query::{KINDS, ScheduleQuery, is_in_month};
+use super::schedule_query::{KINDS, ScheduleQuery};
 use crate::accounts::account;
 use crate::accounts::roster_access::RosterAccess;
 use crate::events::EventsRead;
@@ -36,8 +36,6 @@ struct Row {
     answers: Vec<(&'static str, &'static str, Html)>,
     /// For staff: how many come, and how many have not answered.
     tally: Option<(i64, i64)>,
-    /// Whether this is the first event of its day, which links lead to.
-    is_first_of_day: bool,
 }
 
 /// The events of a week.
@@ -224,17 +222,14 @@ fn active_filters(bar: &FilterBar, loaded: &ScheduleData) -> String {
     bar.pairs().filter_map(name).collect::<Vec<_>>().join(" · ")
 }
 
-/// The events by week. A month shows only those that start in it.
+/// The events by the week in which they start. A month shows only those that take place in it.
 fn weeks(loaded: &ScheduleData, access: &TeamAccess, month: Option<Day>) -> Vec<Week> {
-    let is_shown =
-        |view: &EventView| month.is_none_or(|first| is_in_month(first, view.starts_local.day()));
+    let is_shown = |view: &EventView| month.is_none_or(|first| month::is_in_month(view, first));
     let mut weeks: Vec<(Day, Week)> = Vec::new();
-    let mut last_day = None;
     let events = loaded.events.iter().zip(&loaded.blocks);
     for (view, block) in events.filter(|(view, _)| is_shown(view)) {
         let day = view.starts_local.day();
-        let row = row(view, block, loaded, access, last_day != Some(day));
-        last_day = Some(day);
+        let row = row(view, block, loaded, access);
         if let Some((_, week)) = weeks.last_mut().filter(|(start, _)| *start == monday(day)) {
             week.rows.push(row);
         } else {
@@ -245,13 +240,7 @@ fn weeks(loaded: &ScheduleData, access: &TeamAccess, month: Option<Day>) -> Vec<
     weeks.into_iter().map(|(_, week)| week).collect()
 }
 
-fn row(
-    view: &EventView,
-    block: &AnswerBlock,
-    loaded: &ScheduleData,
-    access: &TeamAccess,
-    is_first_of_day: bool,
-) -> Row {
+fn row(view: &EventView, block: &AnswerBlock, loaded: &ScheduleData, access: &TeamAccess) -> Row {
     let text = EventText::new(view, &loaded.teams);
     let is_asked = view.event.rsvp_enabled && !text.is_off();
     let counts = view.rsvp_counts;
@@ -259,10 +248,9 @@ fn row(
     let answers = block.people.iter().filter(|_| is_asked);
     let answers = answers.filter(|one| one.answer.is_some() || block.closed.is_none());
     Row {
-        answers: answers.map(|one| (one.tone_or_open(), one.sign(), one.summary())).collect(),
+        answers: answers.map(|one| (one.tone_or_open(), one.icon(), one.summary())).collect(),
         tally: shows_tally.then_some((counts.yes, counts.unanswered)),
         text,
-        is_first_of_day,
     }
 }
 
@@ -314,7 +302,7 @@ async fn print(visitor: Visitor<EventsRead>) -> PageResult {
         let events = match month {
             Some(first) => {
                 let mut events = month::events(db, &access, filter)?;
-                events.retain(|view| is_in_month(first, view.starts_local.day()));
+                events.retain(|view| month::is_in_month(view, first));
                 events
             }
             None => agenda(db, &access, filter.as_ref(), &page)?,

@@ -155,11 +155,6 @@ fn month_view(first: Day) -> Vec<(&'static str, String)> {
     vec![("view", "month".to_owned()), ("month", first.to_string()[..7].to_owned())]
 }
 
-/// Whether a day is in the month that begins on `first`.
-pub(super) fn is_in_month(first: Day, day: Day) -> bool {
-    (first.year(), first.month()) == (day.year(), day.month())
-}
-
 fn first_of_month(day: Day) -> Day {
     day.plus_days(1 - i64::from(day.day())).unwrap_or(day)
 }

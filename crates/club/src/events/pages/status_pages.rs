@@ -26,7 +26,7 @@ fn show_postpone(visitor: &Coach, announced: &AffectedEvent, form: FilledForm) -
         .heading("What happens when you postpone the event")
         .effect("The event stays on the schedule without a valid time, until you set a new one.")
         .effect("Answers are kept.")
-        .effect(announced.notified())
+        .effect(announced.notice_sentence())
         .effect(edit)
         .form(form, "The event was not postponed");
     with_names(page, announced).respond()

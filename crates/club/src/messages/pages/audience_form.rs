@@ -65,7 +65,7 @@ impl AudienceChoices {
         let events = events.filter(|event| event.rsvp_enabled).map(|event| {
             let day = zone.day(event.starts_at);
             let day = format::day_with_weekday(Locale::current_or_english(), day);
-            (event.id, t!("{event}, {day}", event = event.title, day))
+            (event.id, t!("{event}, {day}", event = event.shown_title(), day))
         });
         Ok(Self { members, events: events.collect() })
     }

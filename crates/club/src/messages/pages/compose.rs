@@ -3,7 +3,7 @@
 use super::attachment_form::{self, AttachmentForm};
 use super::audience_form::{self, AudienceChoices};
 use super::recipients::{self, Summary, TeamChoice, WhoView};
-use super::{INBOX, Upload, Writing, viewer};
+use super::{INBOX, MessageWriter, Upload, viewer};
 use crate::events::event;
 use crate::files::api::upload;
 use crate::files::file::{self, File, StoredFile};
@@ -11,7 +11,7 @@ use crate::message_templates::template::{self, MessageTemplateFilter};
 use crate::messages::attachments::Attachment;
 use crate::messages::inbox::Viewer;
 use crate::messages::markdown;
-use crate::messages::message::{Kind, NewMessage};
+use crate::messages::message::{self, Kind, MessageRecord, NewMessage};
 use crate::messages::posting;
 use crate::messages::preview::{Channel, Preview};
 use crate::prelude::*;
@@ -79,7 +79,7 @@ impl RecipientRow {
     fn channel(&self) -> &'static str {
         match self.channel {
             Channel::Email => t!("Email"),
-            Channel::App => t!("Only here"),
+            Channel::App => t!("Only in Touchline"),
             Channel::Guardian => t!("Through a guardian"),
             Channel::None => t!("Cannot read it"),
         }
@@ -103,7 +103,7 @@ struct PreviewPage {
     zone: Zone,
 }
 
-pub(super) async fn new(visitor: Writing) -> PageResult {
+pub(super) async fn new(visitor: MessageWriter) -> PageResult {
     let query = visitor.guest.query()?;
     let viewer = viewer(&visitor).await?;
     if visitor.nav.teams.is_empty() {
@@ -117,13 +117,30 @@ pub(super) async fn new(visitor: Writing) -> PageResult {
         return page.respond();
     }
     let (nav, reader) = (visitor.nav.clone(), viewer.clone());
-    let form = visitor.read(move |db: &Reader<'_>| prefilled(db, &reader, &nav, &query)).await?;
+    let form =
+        visitor.read(move |db: &Reader<'_>| prefilled_form(db, &reader, &nav, &query)).await?;
     show(&visitor, viewer, form.nonce(new_nonce(visitor.app())), Vec::new()).await
 }
 
-/// The form for the parameters of a link: `team`, `kind`, `to`, `member` and `event`.
-fn prefilled(db: &Reader<'_>, viewer: &Viewer, nav: &Nav, query: &Form) -> Result<FilledForm> {
+/// The form with the text and the audience of a message.
+fn form_of_copy(message: MessageRecord) -> FilledForm {
+    let event = message.event_id.map(|id| id.to_string()).unwrap_or_default();
+    let form = FilledForm::empty(FIELDS)
+        .with("kind", message.kind.as_str())
+        .with_all("teams", [message.team_id.to_string()])
+        .with("event_id", event)
+        .with("subject", message.subject.unwrap_or_default())
+        .with("body", message.body);
+    audience_form::fill(form, &message.audience)
+}
+
+/// The form for the parameters of a link: `team`, `kind`, `to`, `member` and `event`, or `copy`.
+fn prefilled_form(db: &Reader<'_>, viewer: &Viewer, nav: &Nav, query: &Form) -> Result<FilledForm> {
     let can_announce = |team: TeamId| viewer.access.has_full_access(team);
+    if let Some(copied) = query.optional("copy") {
+        let id: MessageId = copied.parse().map_err(|_| Error::not_found())?;
+        return Ok(form_of_copy(message::find_managed(db, &viewer.access, id)?));
+    }
     let event = query.optional("event").map(str::parse::<EventId>).transpose();
     let event = event.map_err(|_| Error::not_found())?;
     let event = event.map(|id| event::find(db, &viewer.access, id)).transpose()?;
@@ -179,7 +196,12 @@ pub(super) fn clean(db: &Reader<'_>, access: &TeamAccess, form: &Form) -> Result
 }
 
 /// Shows the form with the files that it has received.
-async fn show(visitor: &Writing, viewer: Viewer, form: FilledForm, files: Vec<File>) -> PageResult {
+async fn show(
+    visitor: &MessageWriter,
+    viewer: Viewer,
+    form: FilledForm,
+    files: Vec<File>,
+) -> PageResult {
     let (nav, filled) = (visitor.nav.clone(), form);
     let load = move |db: &Reader<'_>| {
         let zone = match filled.all("teams").first().and_then(|team| team.parse().ok()) {
@@ -191,7 +213,7 @@ async fn show(visitor: &Writing, viewer: Viewer, form: FilledForm, files: Vec<Fi
             "" => None,
             id => {
                 let id = id.parse().map_err(|_| Error::not_found())?;
-                Some(event::find(db, &viewer.access, id)?.title)
+                Some(event::find(db, &viewer.access, id)?.shown_title().into_owned())
             }
         };
         let who = recipients::load(db, &viewer, &nav, form.clone())?;
@@ -294,7 +316,11 @@ fn messages(viewer: &Viewer, nav: &Nav, form: &mut FilledForm) -> Option<Vec<New
 }
 
 /// Adds the text of the chosen template, and keeps what the visitor typed.
-async fn with_template(visitor: &Writing, viewer: &Viewer, form: FilledForm) -> Result<FilledForm> {
+async fn with_template(
+    visitor: &MessageWriter,
+    viewer: &Viewer,
+    form: FilledForm,
+) -> Result<FilledForm> {
     let Ok(id) = form.text("template").parse::<MessageTemplateId>() else { return Ok(form) };
     let is_staff = visitor.nav.teams.iter().any(|team| viewer.access.has_full_access(team.id));
     Error::forbidden().fail_if(!is_staff)?;
@@ -312,7 +338,7 @@ async fn with_template(visitor: &Writing, viewer: &Viewer, form: FilledForm) -> 
 
 /// Posts the messages once, and returns the page to show.
 async fn send(
-    visitor: &Writing,
+    visitor: &MessageWriter,
     viewer: &Viewer,
     messages: Vec<NewMessage>,
     files: &[File],
@@ -349,7 +375,7 @@ async fn send(
 
 /// Copies of the files for each further message.
 async fn copies(
-    visitor: &Writing,
+    visitor: &MessageWriter,
     files: &[File],
     messages: usize,
 ) -> Result<Vec<Vec<StoredFile>>> {
@@ -365,7 +391,7 @@ async fn copies(
 }
 
 fn show_preview(
-    visitor: &Writing,
+    visitor: &MessageWriter,
     form: FilledForm,
     (messages, files, preview, summary): (&[NewMessage], Vec<File>, &Preview, Summary),
     (teams, zone): (Vec<TeamChoice>, Zone),

@@ -2,7 +2,7 @@
 
 use super::attachment_form::{self, AttachmentForm};
 use super::audience_form::{self, AudienceChoices};
-use super::{INBOX, Reading, Submission, Upload, path, viewer};
+use super::{INBOX, MessageReader, Submission, Upload, path, viewer};
 use crate::files::api::upload;
 use crate::files::file::{self, File};
 use crate::messages::editing::{self, MessageChange};
@@ -59,7 +59,10 @@ async fn load(visitor: &Visitor<impl Permission>, id: MessageId) -> Result<Edita
         .await
 }
 
-pub(super) async fn form(visitor: Reading, PathParams(id): PathParams<MessageId>) -> PageResult {
+pub(super) async fn form(
+    visitor: MessageReader,
+    PathParams(id): PathParams<MessageId>,
+) -> PageResult {
     let editable = load(&visitor, id).await?;
     if editable.message.status != Status::Scheduled {
         let page = NoticePage {
@@ -130,7 +133,12 @@ pub(super) async fn save(
 }
 
 /// Changes a message and returns to it.
-async fn change(visitor: &super::Writing, id: MessageId, change: Value, done: &str) -> PageResult {
+async fn change(
+    visitor: &super::MessageWriter,
+    id: MessageId,
+    change: Value,
+    done: &str,
+) -> PageResult {
     let change = Fields::read::<MessageChange>(change)?;
     let access = viewer(visitor).await?.access;
     let write = move |tx: &Tx<'_>| editing::change(tx, &access, id, &IfMatch::Absent, change);
@@ -155,7 +163,7 @@ pub(super) async fn send_now(
 }
 
 pub(super) async fn confirm_retraction(
-    visitor: Reading,
+    visitor: MessageReader,
     PathParams(id): PathParams<MessageId>,
 ) -> PageResult {
     let access = viewer(&visitor).await?.access;

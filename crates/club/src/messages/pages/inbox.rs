@@ -1,11 +1,12 @@
 //! `/messages`: everything that the visitor received or sent. `/teams/{team}/messages`: the messages of a team.
 
-use super::{DONE, NEW, Reading, kind_icon, viewer};
+use super::{DONE, MessageReader, NEW, kind_icon, viewer};
 use crate::events::event;
 use crate::messages::inbox::{self, InboxFilter, InboxRow, Viewer};
 use crate::messages::listing::{self, MessageFilter, StatusFilter};
 use crate::messages::markdown;
 use crate::messages::message::{Kind, Message, Status};
+use crate::messages::receipt;
 use crate::names::Names;
 use crate::prelude::*;
 use crate::teams::header::TeamHeader;
@@ -31,6 +32,8 @@ struct Row {
     is_unread: bool,
     is_pinned: bool,
     status: Status,
+    /// Whether it was scheduled and could not be published.
+    is_withheld: bool,
     /// The author's number of readers and recipients.
     read: Option<(i64, i64)>,
 }
@@ -38,6 +41,8 @@ struct Row {
 /// A list of messages, with those that are scheduled or pinned above it.
 #[derive(Default)]
 struct Mailbox {
+    /// Scheduled messages that could not be published.
+    withheld: Vec<Row>,
     scheduled: Vec<Row>,
     pinned: Vec<Row>,
     rows: Vec<Row>,
@@ -46,7 +51,12 @@ struct Mailbox {
 
 impl Mailbox {
     fn is_empty(&self) -> bool {
-        self.scheduled.is_empty() && self.pinned.is_empty() && self.rows.is_empty()
+        !self.has_sections() && self.rows.is_empty()
+    }
+
+    /// Whether there is a section above the list.
+    fn has_sections(&self) -> bool {
+        [&self.withheld, &self.scheduled, &self.pinned].iter().any(|rows| !rows.is_empty())
     }
 }
 
@@ -156,7 +166,7 @@ impl InboxParams {
     }
 }
 
-pub(super) async fn of_visitor(visitor: Reading) -> PageResult {
+pub(super) async fn of_visitor(visitor: MessageReader) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let chosen = InboxParams::from_query(&request.form)?;
     let frame = visitor.frame(t!("Messages"), Section::Messages);
@@ -187,7 +197,10 @@ pub(super) async fn of_visitor(visitor: Reading) -> PageResult {
     render(StatusCode::OK, &InboxPage { mailbox, event, can_write, ..page })
 }
 
-pub(super) async fn of_team(visitor: Reading, PathParams(team): PathParams<TeamId>) -> PageResult {
+pub(super) async fn of_team(
+    visitor: MessageReader,
+    PathParams(team): PathParams<TeamId>,
+) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let viewer = viewer(&visitor).await?;
     let access = viewer.access.clone();
@@ -203,7 +216,7 @@ pub(super) async fn of_team(visitor: Reading, PathParams(team): PathParams<TeamI
 
 /// Reads the list. Scheduled and pinned messages are only on its first page.
 async fn load(
-    visitor: &Reading,
+    visitor: &MessageReader,
     viewer: Viewer,
     request: &ListRequest,
     filter: InboxFilter,
@@ -218,27 +231,27 @@ async fn load(
         let first = Page { limit: MAX_PINNED, order: Order::Desc, last: None };
         let pinned = InboxFilter { pinned: Some(true), ..filter };
         let is_unfiltered = filter.kind.is_none() && !filter.unread;
-        let scheduled = if is_first && is_unfiltered {
-            inbox::scheduled(db, &viewer, filter.team)?
-        } else {
-            Vec::new()
-        };
+        let (mut scheduled, mut withheld) = (Vec::new(), Vec::new());
+        if is_first && is_unfiltered {
+            scheduled = inbox::list_scheduled(db, &viewer, filter.team)?;
+            withheld = inbox::list_withheld(db, &viewer, filter.team)?;
+        }
         let pinned = if is_first { inbox::list(db, &viewer, &pinned, &first)? } else { Vec::new() };
-        let all = scheduled.iter().chain(&pinned).chain(&page.rows);
+        let all = scheduled.iter().chain(&withheld).chain(&pinned).chain(&page.rows);
         let teams: Vec<_> = all.map(|row| row.message.team_id.to_string()).collect();
         let names = Names::load(db, teams.iter().map(String::as_str))?;
         let rows = |rows: Vec<InboxRow>| -> Vec<Row> {
             rows.into_iter().map(|row| to_row(row, &names, &nav, &viewer)).collect()
         };
-        let (scheduled, pinned, listed) = (rows(scheduled), rows(pinned), rows(page.rows));
-        Ok(Mailbox { scheduled, pinned, rows: listed, next: page.next })
+        let (withheld, scheduled, pinned) = (rows(withheld), rows(scheduled), rows(pinned));
+        Ok(Mailbox { withheld, scheduled, pinned, rows: rows(page.rows), next: page.next })
     };
     visitor.read(read).await
 }
 
 /// Reads the messages about an event, one by one.
 async fn load_of_event(
-    visitor: &Reading,
+    visitor: &MessageReader,
     viewer: Viewer,
     request: &ListRequest,
     id: EventId,
@@ -255,13 +268,18 @@ async fn load_of_event(
         let event = event::find(db, &viewer.access, id)?;
         let team = event.team_id.to_string();
         let names = Names::load(db, [team.as_str()])?;
+        let ids = page.rows.iter().map(|message| message.id).collect();
+        let unread = receipt::unread(db, viewer.roster.own_person_ids.clone(), ids)?;
         let row = |message: Message| {
-            let subject = message.subject.clone();
-            let row = InboxRow { subject, is_unread: false, message };
+            let (subject, is_unread) = (message.subject.clone(), unread.contains(&message.id));
+            let row = InboxRow { subject, is_unread, message };
             to_row(row, &names, &nav, &viewer)
         };
         let rows = page.rows.into_iter().map(row).collect();
-        Ok((Mailbox { rows, next: page.next, ..Mailbox::default() }, Some(event.title)))
+        Ok((
+            Mailbox { rows, next: page.next, ..Mailbox::default() },
+            Some(event.shown_title().into_owned()),
+        ))
     };
     visitor.read(read).await
 }
@@ -288,6 +306,7 @@ fn to_row(row: InboxRow, names: &Names, nav: &crate::web::nav::Nav, viewer: &Vie
         is_unread,
         is_pinned: message.pinned,
         status: message.status,
+        is_withheld: message.withheld_reason.is_some(),
         read: is_mine.then_some((counts.read, counts.delivered)),
     }
 }

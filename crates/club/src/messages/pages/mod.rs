@@ -21,9 +21,9 @@ const INBOX: &str = "/messages";
 const NEW: &str = "/messages/new";
 
 /// A visitor who may read messages.
-type Reading = Visitor<MessagesRead>;
+type MessageReader = Visitor<MessagesRead>;
 /// A visitor who may send messages.
-type Writing = Visitor<MessagesWrite>;
+type MessageWriter = Visitor<MessagesWrite>;
 /// A form of a visitor who may send messages.
 type Submission = VisitorForm<MessagesWrite>;
 /// The same with files.

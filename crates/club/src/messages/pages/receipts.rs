@@ -1,6 +1,6 @@
 //! `/messages/{message}/receipts`: who received a message, and who has read it.
 
-use super::{Reading, viewer};
+use super::{MessageReader, viewer};
 use crate::messages::message;
 use crate::messages::receipt::{self, Receipt, ReceiptFilter};
 use crate::prelude::*;
@@ -25,7 +25,10 @@ struct ReceiptsPage {
     delivered: i64,
 }
 
-pub(super) async fn list(visitor: Reading, PathParams(id): PathParams<MessageId>) -> PageResult {
+pub(super) async fn list(
+    visitor: MessageReader,
+    PathParams(id): PathParams<MessageId>,
+) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Asc)?;
     let access = viewer(&visitor).await?.access;
     let load = {

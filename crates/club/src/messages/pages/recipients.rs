@@ -7,7 +7,7 @@ use super::{Submission, viewer};
 use crate::i18n::{Locale, format};
 use crate::messages::audience::Audience;
 use crate::messages::inbox::Viewer;
-use crate::messages::message::{Kind, NewMessage};
+use crate::messages::message::{Kind, MessageRecord, NewMessage};
 use crate::messages::preview::{self, Preview};
 use crate::prelude::*;
 use crate::rights::SenderIdentity;
@@ -169,12 +169,22 @@ fn outcome(
     if teams.is_empty() || is_incomplete {
         return Ok(Outcome::Unknown);
     }
-    let new = |team: &TeamId| NewMessage {
-        team_id: Some(*team),
-        kind: kind(form),
+    let audience = Some(audience);
+    let new = |team: &TeamId| {
+        let audience = audience.clone();
+        NewMessage { team_id: Some(*team), audience, ..without_text(kind(form)) }
+    };
+    count_recipients(db, viewer, teams.iter().map(new).collect())
+}
+
+/// A message of which only the recipients matter.
+fn without_text(kind: Kind) -> NewMessage {
+    NewMessage {
+        team_id: None,
+        kind,
         subject: None,
         body: String::new(),
-        audience: Some(audience.clone()),
+        audience: None,
         event_id: None,
         attachment_ids: Vec::new(),
         parent_id: None,
@@ -182,8 +192,39 @@ fn outcome(
         publish_at: None,
         on_behalf_of: None,
         metadata: Metadata::default(),
-    };
-    Ok(match preview_all(db, viewer, teams.iter().map(new).collect()) {
+    }
+}
+
+/// Who would get a reply, in the name of this person.
+pub(super) fn of_reply(
+    db: &Reader<'_>,
+    viewer: &Viewer,
+    parent: MessageId,
+    on_behalf_of: Option<PersonId>,
+) -> Result<Outcome> {
+    let reply = without_text(Kind::Message);
+    let reply = NewMessage { parent_id: Some(parent), on_behalf_of, ..reply };
+    count_recipients(db, viewer, vec![reply])
+}
+
+/// Who will get a scheduled message.
+pub(super) fn of_scheduled(
+    db: &Reader<'_>,
+    viewer: &Viewer,
+    message: &MessageRecord,
+) -> Result<Outcome> {
+    let (team_id, audience) = (Some(message.team_id), Some(message.audience.clone()));
+    let new = NewMessage { team_id, audience, ..without_text(message.kind) };
+    count_recipients(db, viewer, vec![new])
+}
+
+/// Counts the people who would get these messages, or says why they cannot be sent.
+fn count_recipients(
+    db: &Reader<'_>,
+    viewer: &Viewer,
+    messages: Vec<NewMessage>,
+) -> Result<Outcome> {
+    Ok(match preview_all(db, viewer, messages) {
         Ok(preview) => Outcome::Counted(summary(db, viewer, &preview)),
         Err(error) if error.code.status().is_client_error() => {
             let fault = error.faults.first().map(|fault| &fault.detail);
@@ -249,8 +290,8 @@ pub(super) fn summary(db: &Reader<'_>, viewer: &Viewer, preview: &Preview) -> Su
     }
     if counts.unreachable > 0 {
         lines.push(tn!(
-            "{count} person cannot read it: no email, and no sign-in.",
-            "{count} people cannot read it: no email, and no sign-in.",
+            "{count} person cannot read it, because they get no email and do not sign in.",
+            "{count} people cannot read it, because they get no email and do not sign in.",
             counts.unreachable
         ));
     }
@@ -291,8 +332,8 @@ fn safety(db: &Reader<'_>, viewer: &Viewer, preview: &Preview) -> Vec<String> {
                     )
                 }
                 _ => tn!(
-                    "{name} counts as under 18: a guardian gets this too.",
-                    "{name} counts as under 18: {count} guardians get this too.",
+                    "{name} is treated as a minor: a guardian gets this too.",
+                    "{name} is treated as a minor: {count} guardians get this too.",
                     count,
                     name
                 ),

@@ -4,7 +4,8 @@ use http::HeaderMap;
 
 use super::attachment_form::{self, AttachmentForm};
 use super::inbox::author_name;
-use super::{DONE, Reading, Upload, path, viewer};
+use super::recipients::{self, Outcome};
+use super::{DONE, MessageReader, Upload, path, viewer};
 use crate::events::event;
 use crate::files::api::upload;
 use crate::files::file::File;
@@ -63,6 +64,8 @@ struct Thread {
     status: Status,
     subject: Option<String>,
     publish_at: Option<Timestamp>,
+    /// Why a scheduled message was not published.
+    withheld_reason: Option<String>,
     posts: Vec<Post>,
     /// The message that the URL names.
     opened: MessageId,
@@ -71,6 +74,8 @@ struct Thread {
     event: Option<(EventId, String)>,
     is_staff: bool,
     can_manage: bool,
+    /// Who gets a reply, or the scheduled message.
+    outcome: Outcome,
     /// Some of those who have not read the announcement.
     waiting: Vec<String>,
 }
@@ -114,7 +119,7 @@ impl ThreadPage {
 }
 
 pub(super) async fn show(
-    visitor: Reading,
+    visitor: MessageReader,
     headers: HeaderMap,
     PathParams(id): PathParams<MessageId>,
 ) -> PageResult {
@@ -136,7 +141,7 @@ fn is_prefetch(headers: &HeaderMap) -> bool {
 }
 
 /// Marks the conversation as read. Writes nothing if there is nothing to mark.
-async fn mark_read(visitor: &Reading, viewer: Viewer, thread: MessageId) -> Result<()> {
+async fn mark_read(visitor: &MessageReader, viewer: Viewer, thread: MessageId) -> Result<()> {
     let reader = viewer.clone();
     let read = move |db: &Reader<'_>| inbox::unread_receipts(db, &reader, thread);
     if visitor.read(read).await?.is_empty() {
@@ -158,10 +163,8 @@ async fn page<N: Permission>(
     let thread_id = opened.thread_id;
     let filter = MessageFilter {
         thread_id: Some(thread_id),
-        status: match opened.status {
-            Status::Scheduled => None,
-            _ => Some(StatusFilter::Posted),
-        },
+        // A message that was not published is shown alone.
+        status: opened.published_at.is_some().then_some(StatusFilter::Posted),
         ..MessageFilter::default()
     };
     let access = viewer.access.clone();
@@ -197,13 +200,21 @@ fn load(
     let first = message::find(db, access, opened.thread_id).or_none()?;
     let subject = first.and_then(|first| first.subject);
     let event = match opened.event_id {
-        Some(event) => event::find(db, access, event).or_none()?.map(|one| (one.id, one.title)),
+        Some(event) => event::find(db, access, event).or_none()?,
         None => None,
     };
+    let event = event.map(|event| (event.id, event.shown_title().into_owned()));
     let is_staff = access.has_full_access(team.id);
     let can_manage =
         is_staff || opened.author_person_id.is_some_and(|author| access.is_self(author));
-    let (answered, _) = find_answered(db, viewer, &team, &messages)?;
+    let (answered, speaker) = find_answered(db, viewer, &team, &messages)?;
+    let outcome = match answered {
+        Some(parent) => recipients::of_reply(db, viewer, parent, speaker)?,
+        None if can_manage && opened.status == Status::Scheduled && opened.parent_id.is_none() => {
+            recipients::of_scheduled(db, viewer, &opened)?
+        }
+        None => Outcome::Unknown,
+    };
     let waiting = match (opened.kind, opened.status) {
         (Kind::Announcement, Status::Published) if can_manage => {
             names_waiting(db, access, opened.id)?
@@ -217,11 +228,13 @@ fn load(
         status: opened.status,
         subject,
         publish_at: opened.publish_at,
+        withheld_reason: opened.withheld_reason.filter(|_| can_manage),
         opened: opened.id,
         answered,
         event,
         is_staff,
         can_manage,
+        outcome,
         waiting,
     })
 }
@@ -267,7 +280,7 @@ fn posts(db: &Reader<'_>, viewer: &Viewer, messages: Vec<Message>) -> Result<Vec
             id: message.id,
             author: author_name(&message, viewer),
             at: message.published_at.or(message.publish_at).unwrap_or(message.created_at),
-            retracted: by.zip(message.retracted_at),
+            retracted: by.zip(message.retracted_at).filter(|_| message.withheld_reason.is_none()),
             html: message.body_html,
             attachments: message.attachments.0,
             is_own,

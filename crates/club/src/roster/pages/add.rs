@@ -8,7 +8,7 @@ use super::{Staff, StaffForm, header_for_change, member_path, roster_path, write
 use crate::error::Candidate;
 use crate::prelude::*;
 use crate::roster::new_members::{self, NewMember};
-use crate::teams::choose::{Chosen, choose};
+use crate::teams::choose::{TeamSelection, choose};
 use crate::teams::header::TeamHeader;
 use crate::web::form::{Field, FilledForm};
 use crate::web::form_dedup::{Nonce, Submission, submit_once};
@@ -50,8 +50,8 @@ impl AddPage {
 pub(super) async fn choose_team(visitor: Staff) -> PageResult {
     let path = |team| format!("{}/new", roster_path(team));
     match choose(&visitor, (t!("Add people"), Section::MyTeams), path).await? {
-        Chosen::Team(team) => Ok(see_other(&path(team))),
-        Chosen::Page(page) => Ok(page),
+        TeamSelection::Team(team) => Ok(see_other(&path(team))),
+        TeamSelection::Page(page) => Ok(page),
     }
 }
 

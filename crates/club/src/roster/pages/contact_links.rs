@@ -4,15 +4,15 @@ use kit::contact;
 
 /// The phone number and email address of a person, as links.
 #[derive(Debug, Clone, Default)]
-pub(super) struct ContactLinks {
+pub struct ContactLinks {
     /// The number as it was entered, and its digits for a link. Without digits it cannot be called.
-    pub(super) phone: Option<(String, Option<String>)>,
+    pub phone: Option<(String, Option<String>)>,
     /// The address, and the link to it.
-    pub(super) email: Option<(String, String)>,
+    pub email: Option<(String, String)>,
 }
 
 impl ContactLinks {
-    pub(super) fn new(phone: Option<&str>, email: Option<&str>) -> Self {
+    pub fn new(phone: Option<&str>, email: Option<&str>) -> Self {
         Self {
             phone: phone.map(|phone| (phone.to_owned(), contact::normalize_phone(phone))),
             email: email.map(|email| (email.to_owned(), mailto(email))),

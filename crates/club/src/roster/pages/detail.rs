@@ -1,7 +1,7 @@
 //! `/teams/{team}/roster/{member}`: a person on a team. The medical note is shown only on request, which is recorded.
 
 use super::detail_view::MemberView;
-use super::{Reading, StaffForm, member_path, roster_path, write};
+use super::{RosterReader, StaffForm, member_path, roster_path, write};
 use crate::prelude::*;
 use crate::roster::RosterRead;
 use crate::roster::member::{self, MemberChange};
@@ -58,7 +58,7 @@ fn page<N: Permission>(visitor: &Visitor<N>, view: MemberView, note: Note) -> Pa
 }
 
 pub(super) async fn show(
-    visitor: Reading,
+    visitor: RosterReader,
     PathParams(at): PathParams<(TeamId, MemberId)>,
 ) -> PageResult {
     let access = visitor.team_access().await?;

@@ -22,13 +22,17 @@ const FIELDS: &[Field] = &[
 ];
 
 /// A person on a team, and the teams that they can move to.
-struct Leaving {
+struct LeavingMember {
     header: TeamHeader,
     member: Member,
     teams: Vec<(TeamId, String)>,
 }
 
-fn load(db: &Reader<'_>, access: &TeamAccess, (team, id): (TeamId, MemberId)) -> Result<Leaving> {
+fn load(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    (team, id): (TeamId, MemberId),
+) -> Result<LeavingMember> {
     let header = load_for_change(db, access, team)?;
     let member = member::show(db, team, id)?;
     Error::invalid_state("The member is already removed.")
@@ -39,10 +43,10 @@ fn load(db: &Reader<'_>, access: &TeamAccess, (team, id): (TeamId, MemberId)) ->
     let teams = team::list(db, access, &filter, &page)?.into_iter();
     let is_new = |id: TeamId| !own.iter().any(|(_, known)| *known == id);
     let teams = teams.filter(|team| is_new(team.id)).map(|team| (team.id, team.name)).collect();
-    Ok(Leaving { header, member, teams })
+    Ok(LeavingMember { header, member, teams })
 }
 
-async fn read(visitor: &Staff, at: (TeamId, MemberId)) -> Result<Leaving> {
+async fn read(visitor: &Staff, at: (TeamId, MemberId)) -> Result<LeavingMember> {
     let access = visitor.team_access().await?;
     visitor.read(move |db| load(db, &access, at)).await
 }
@@ -58,7 +62,7 @@ struct MovePage {
     form: FilledForm,
 }
 
-fn move_page(visitor: &Staff, leaving: Leaving, form: FilledForm) -> PageResult {
+fn move_page(visitor: &Staff, leaving: LeavingMember, form: FilledForm) -> PageResult {
     let name = name_of(&leaving.member);
     let title = t!("Move {name} to another team", name);
     let page = MovePage {
@@ -114,7 +118,7 @@ pub(super) async fn move_away(
     }
 }
 
-fn confirm_page(visitor: &Staff, leaving: &Leaving, form: FilledForm) -> ConfirmPage {
+fn confirm_page(visitor: &Staff, leaving: &LeavingMember, form: FilledForm) -> ConfirmPage {
     let (name, team) = (name_of(&leaving.member), &leaving.header.team);
     let frame = visitor.frame(t!("Remove from the team"), Section::MyTeams);
     let back = member_path(team.id, leaving.member.id);

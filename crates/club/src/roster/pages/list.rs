@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Reading, name_of, role_name, roster_path, status_tag};
+use super::{RosterReader, name_of, role_name, roster_path, status_tag};
 use crate::files::pages;
 use crate::prelude::*;
 use crate::roster::member::{self, Member, MemberFilter};
@@ -135,7 +135,8 @@ fn row(team: TeamId, member: &Member, gaps: &Gaps, photos: &Photos) -> Row {
 /// The photos of people.
 type Photos = BTreeMap<PersonId, FileId>;
 
-/// The photos that the visitor may see: coaches see all of them, families their own.
+/// The photos that the visitor may see: coaches those of the team and of people who left it for another of their teams,
+/// families their own.
 fn photos(
     db: &Reader<'_>,
     access: &TeamAccess,
@@ -145,7 +146,8 @@ fn photos(
     let (_, family) = access.own_and_family_ids();
     let people = members.iter().map(|member| member.person_id);
     let people: Vec<_> = people.filter(|id| is_staff || family.contains(id)).collect();
-    person::photos(db, people)
+    let visible = person::filter_visible(db, access, &people)?;
+    person::photos(db, visible.into_iter().collect())
 }
 
 /// Players are sorted by number, then by name.
@@ -172,7 +174,10 @@ fn filter_bar(query: &Form, is_staff: bool) -> FilterBar {
     )
 }
 
-pub(super) async fn show(visitor: Reading, PathParams(team): PathParams<TeamId>) -> PageResult {
+pub(super) async fn show(
+    visitor: RosterReader,
+    PathParams(team): PathParams<TeamId>,
+) -> PageResult {
     let access = visitor.team_access().await?;
     let query = visitor.guest.query()?;
     let filters = filter_bar(&query, access.has_full_access(team));

@@ -20,6 +20,7 @@ use std::sync::{Arc, Mutex};
 
 pub(crate) use self::confirm_address::link_page;
 pub use self::confirm_address::send_link;
+pub use self::contact_links::ContactLinks;
 use super::access;
 use super::member::Member;
 use super::membership::{MemberStatus, Role};
@@ -32,7 +33,7 @@ use crate::teams::team::Status;
 use crate::web::prelude::*;
 
 /// A visitor who may see a roster.
-type Reading = Visitor<RosterRead>;
+type RosterReader = Visitor<RosterRead>;
 /// A visitor who may change a roster.
 type Staff = Visitor<RosterWrite>;
 /// A form submitted by a visitor who may change a roster.

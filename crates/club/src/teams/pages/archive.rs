@@ -28,7 +28,7 @@ fn nothing_to_do(visitor: &Manager, team: &Team, text: &'static str) -> PageResu
 }
 
 /// The form with the version of the team.
-fn versioned(team: &Team) -> FilledForm {
+fn version_form(team: &Team) -> FilledForm {
     FilledForm::empty(&[]).version(team.version)
 }
 
@@ -51,7 +51,7 @@ pub(super) async fn confirm_archiving(
     if team.status == Status::Archived {
         return nothing_to_do(&visitor, &team, mark!("This team is already archived."));
     }
-    archiving_page(&visitor, &team, versioned(&team)).respond()
+    archiving_page(&visitor, &team, version_form(&team)).respond()
 }
 
 pub(super) async fn archive(
@@ -86,7 +86,7 @@ pub(super) async fn confirm_restoring(
     if team.status == Status::Active {
         return nothing_to_do(&visitor, &team, mark!("This team is not archived."));
     }
-    restoring_page(&visitor, &team, versioned(&team)).respond()
+    restoring_page(&visitor, &team, version_form(&team)).respond()
 }
 
 pub(super) async fn restore(

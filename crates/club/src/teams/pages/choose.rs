@@ -18,7 +18,7 @@ struct ChoosePage {
 }
 
 /// The visitor's only team, or the page on which they choose one of their teams.
-pub enum Chosen {
+pub enum TeamSelection {
     Team(TeamId),
     Page(Response),
 }
@@ -28,7 +28,7 @@ pub async fn choose<N: Permission>(
     visitor: &Visitor<N>,
     (title, section): (&'static str, Section),
     path: fn(TeamId) -> String,
-) -> PageResult<Chosen> {
+) -> PageResult<TeamSelection> {
     let access = visitor.team_access().await?;
     let is_limited = access != TeamAccess::AllTeams;
     let read = move |db: &Reader<'_>| {
@@ -38,12 +38,12 @@ pub async fn choose<N: Permission>(
     };
     let teams = visitor.read(read).await?;
     match &teams[..] {
-        [only] => return Ok(Chosen::Team(only.id)),
+        [only] => return Ok(TeamSelection::Team(only.id)),
         [] if is_limited => return Err(Error::forbidden().into()),
         _ => {}
     }
     let row = |team: Team| (team.look(), path(team.id), team.name);
     let teams = teams.into_iter().map(row).collect();
     let page = ChoosePage { frame: visitor.frame(title, section), teams };
-    Ok(Chosen::Page(render(StatusCode::OK, &page)?))
+    Ok(TeamSelection::Page(render(StatusCode::OK, &page)?))
 }

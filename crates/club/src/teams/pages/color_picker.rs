@@ -37,7 +37,7 @@ impl ColorPicker {
 }
 
 /// The form with the color that was chosen: that of a radio button, or the code that was entered.
-pub(super) fn submitted(form: &Form) -> Form {
+pub(super) fn with_chosen_color(form: &Form) -> Form {
     let mut form = form.clone();
     match form.text("palette").to_owned() {
         code if is_color(&code) => form.set("color", [code]),

@@ -103,7 +103,7 @@ pub(super) async fn new(visitor: Visitor<TeamsManage>) -> PageResult {
 /// Creates a team. A form that is sent several times creates one team.
 pub(super) async fn create(VisitorForm { visitor, form }: VisitorForm<TeamsManage>) -> PageResult {
     let nonce = parse_nonce(&form)?;
-    let mut form = FilledForm::submitted(FIELDS, &color_picker::submitted(&form));
+    let mut form = FilledForm::submitted(FIELDS, &color_picker::with_chosen_color(&form));
     let Some(new) = form.parse::<NewTeam>() else { return new_page(&visitor, form).await };
     let create = move |tx: &Tx<'_>| team::create(tx, new).map(|team| team.id);
     let created = team::map_unique_violation(visitor.write_once(nonce, create).await);
@@ -129,7 +129,7 @@ async fn load(visitor: &Visitor<TeamsWrite>, id: TeamId) -> Result<(Team, Zone)>
 }
 
 /// The form with the values of the team.
-fn filled(team: &Team) -> FilledForm {
+fn edit_form(team: &Team) -> FilledForm {
     FilledForm::empty(FIELDS).filled_from(team).fingerprint()
 }
 
@@ -156,7 +156,7 @@ pub(super) async fn edit(
     PathParams(id): PathParams<TeamId>,
 ) -> PageResult {
     let (team, club) = load(&visitor, id).await?;
-    let form = filled(&team);
+    let form = edit_form(&team);
     edit_page(&visitor, team, &club, form)
 }
 
@@ -165,8 +165,8 @@ pub(super) async fn save(
     VisitorForm { visitor, form }: VisitorForm<TeamsWrite>,
 ) -> PageResult {
     let (team, club) = load(&visitor, id).await?;
-    let mut form = FilledForm::submitted(FIELDS, &color_picker::submitted(&form));
-    if form.conflicts_with(&filled(&team)) {
+    let mut form = FilledForm::submitted(FIELDS, &color_picker::with_chosen_color(&form));
+    if form.conflicts_with(&edit_form(&team)) {
         return edit_page(&visitor, team, &club, form);
     }
     let Some(change) = form.parse::<TeamChange>() else {

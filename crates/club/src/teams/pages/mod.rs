@@ -22,12 +22,12 @@ pub fn router() -> Router<App> {
         .route("/teams/{team}/edit", get(form::edit).post(form::save))
         .route("/teams/{team}/archive", get(archive::confirm_archiving).post(archive::archive))
         .route("/teams/{team}/restore", get(archive::confirm_restoring).post(archive::restore))
-        .route("/admin/teams", get(moved))
-        .route("/admin/teams/new", get(moved))
+        .route("/admin/teams", get(redirect_from_admin))
+        .route("/admin/teams/new", get(redirect_from_admin))
 }
 
 /// The pages of teams were in the admin area.
-async fn moved(visitor: Visitor<AdminArea>) -> PageResult {
+async fn redirect_from_admin(visitor: Visitor<AdminArea>) -> PageResult {
     let path = &visitor.guest.path_and_query;
     Ok(see_other(path.strip_prefix("/admin").unwrap_or(TEAMS)))
 }

@@ -84,7 +84,7 @@ fn show_form(visitor: &Treasurer, data: &PageData, form: FilledForm) -> PageResu
     }
     let form = form.currency(due.currency).word("max", due.money(refundable.total()));
     let form = form.only_if(default_method.is_some(), "method");
-    let page = ConfirmPage::new(frame, "Refund", back)
+    let page = ConfirmPage::new(frame, "Refund payment", back)
         .lead(lead)
         .heading("What happens when you refund this payment")
         .form(form, "The payment was not refunded");

@@ -43,7 +43,7 @@ const FIELDS: &[Field] = &[
         .or_reject("Choose “Only some teams”, or clear the selected teams."),
     Field::radio(
         "ordering",
-        "Order",
+        "Delivery order",
         &[
             Choice::new("parallel", "As fast as possible").about("Several notifications are sent at once. A failed delivery is retried later and does not delay the others, so the order can change."),
             Choice::new("strict", "One after the other").about("Notifications are sent in the order in which things happened. A failed delivery delays all that follow until it succeeds or has failed for good."),

@@ -21,8 +21,8 @@ const COLUMNS: &[Column<NamedAttendance>] = &[
 const NOT_A_DATE: &str = mark!("Enter a date, such as 2026-10-01.");
 
 #[derive(Template)]
-#[template(path = "attendance/season.html")]
-struct SeasonPage {
+#[template(path = "attendance/overview.html")]
+struct OverviewPage {
     frame: Frame,
     header: TeamHeader,
     list: List,
@@ -69,7 +69,7 @@ pub(super) async fn overview(
     let file = if header.is_staff { file } else { String::new() };
     let list = List::new(t!("Attendance"), COLUMNS, &rows, &visitor.times()).filters(filters);
     let frame = visitor.frame(t!("Attendance"), Section::MyTeams).team(id);
-    render(StatusCode::OK, &SeasonPage { frame, header, list, file })
+    render(StatusCode::OK, &OverviewPage { frame, header, list, file })
 }
 
 pub(super) async fn export(

@@ -43,7 +43,7 @@ impl World {
         let new = NewSession { user, club, pending: false, method: Method::Password, browser };
         let session = self.db().write(Scope::system("test"), move |tx| session::begin(tx, new));
         let cookie = session.await.unwrap().1;
-        let csrf = touchline::web::visitor::csrf_token(&self.node.app, &cookie);
+        let csrf = touchline::web::visitor::csrf_token(&self.node.app, &cookie, None);
         let mut browser = Browser::new(self.node.address);
         browser.cookie = Some(cookie.reveal().to_owned());
         browser.csrf = Some(csrf);

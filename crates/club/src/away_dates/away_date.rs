@@ -109,8 +109,12 @@ impl NewAwayDate {
     /// The faults that can be found without the database.
     fn faults(&self) -> Vec<Fault> {
         let fault = |code, detail| vec![Fault::new("/ends_on", code, detail)];
-        if self.ends_on < self.starts_on {
-            fault("before_start", "`ends_on` must not be before `starts_on`.")
+        let placeholder = Zone::utc().day(Timestamp::from_micros(0));
+        if [self.starts_on, self.ends_on].contains(&placeholder) {
+            // A day that could not be read has a fault already.
+            Vec::new()
+        } else if self.ends_on < self.starts_on {
+            fault("before_start", "The last day must not be before the first day.")
         } else if self.starts_on.plus_days(MAX_DAYS).is_some_and(|limit| self.ends_on >= limit) {
             fault("too_long", "Away dates can have at most 366 days.")
         } else {
@@ -174,10 +178,10 @@ pub fn create(
     // It may still be yesterday in the time zone of the person.
     let today = person::today(tx.now().minus(MAX_OFFSET));
     if new.ends_on < today {
-        violations.invalid("/ends_on", "in_the_past", "`ends_on` must not be in the past.");
+        violations.invalid("/ends_on", "in_the_past", "The last day must not be in the past.");
     }
     if today.plus_days(MAX_DAYS_AHEAD).is_some_and(|limit| new.starts_on > limit) {
-        let detail = "`starts_on` must be at most two years ahead.";
+        let detail = "The first day must be at most two years ahead.";
         violations.invalid("/starts_on", "too_far", detail);
     }
     violations.finish()?;

@@ -26,6 +26,8 @@ const URGENT_PERIOD: Duration = Duration::from_secs(24 * 60 * 60);
 enum Kind {
     Cancelled,
     Postponed,
+    /// A postponed event takes place at its former time.
+    Resumed,
     NewTime,
     NewPlace,
 }
@@ -38,6 +40,7 @@ impl Kind {
             (_, Status::Cancelled) => Some(Self::Cancelled),
             (_, Status::Postponed) => Some(Self::Postponed),
             _ if old.span() != new.span() => Some(Self::NewTime),
+            (Status::Postponed, _) => Some(Self::Resumed),
             _ if old.location_id != new.location_id => Some(Self::NewPlace),
             _ => None,
         }
@@ -163,6 +166,12 @@ impl<'a> Notice<'a> {
             Kind::Postponed => {
                 t!("{title}\nPostponed: {time}\nThe new time is not known yet.", title, time = old)
             }
+            Kind::Resumed => t!(
+                "{title}\nBack on the schedule: {time}\nPlace: {place}",
+                title,
+                time = new,
+                place = place(self.after)
+            ),
             Kind::NewTime => t!(
                 "{title}\nNew time: {new}\nPreviously: {old}\nPlace: {place}",
                 title,
@@ -224,6 +233,9 @@ impl About<'_> {
             return match notice.kind {
                 Kind::Cancelled => t!("[{team}] Cancelled: {title}, {time}", team, title, time),
                 Kind::Postponed => t!("[{team}] Postponed: {title}, {time}", team, title, time),
+                Kind::Resumed => {
+                    t!("[{team}] Back on the schedule: {title}, {time}", team, title, time)
+                }
                 Kind::NewTime => t!("[{team}] New time: {title}, {time}", team, title, time),
                 Kind::NewPlace => t!("[{team}] New place: {title}, {time}", team, title, time),
             };

@@ -67,8 +67,11 @@ impl Duties {
             }
             let assignees = before.map(|duty| duty.assignees.clone()).unwrap_or_default();
             if usize::try_from(wanted.slots).is_ok_and(|slots| slots < assignees.len()) {
-                let detail =
-                    "`slots` must not be less than the number of people who have taken the duty.";
+                let detail = message_n!(
+                    "{count} person has already taken this duty. Enter at least {count}.",
+                    "{count} people have already taken this duty. Enter at least {count}.",
+                    assignees.len()
+                );
                 faults.push(Fault::new(pointer("slots"), "already_taken", detail));
             }
             let id = before.map_or_else(|| tx.new_id(), |duty| duty.id);

@@ -145,18 +145,18 @@ pub fn change(
     Ok(EventView { warnings, ..event })
 }
 
-/// The events that [`change`] would change, as they would be afterwards, and warnings about other events that those with
-/// a new time or place overlap with.
+/// The events that [`change`] would change, before and after it, and warnings about other events that those with a new
+/// time or place overlap with.
 pub fn preview(
     tx: &Tx<'_>,
     access: &TeamAccess,
     id: EventId,
     change: &EventChange,
-) -> Result<(Vec<Event>, Vec<Warning>)> {
+) -> Result<(Vec<(Event, Event)>, Vec<Warning>)> {
     let before = find_editable(tx, access, id, &IfMatch::Absent)?;
     let planned = plan(tx, access, &before, change)?;
     let warnings = overlaps(tx, access, &planned.changed)?;
-    Ok((planned.changed.into_iter().map(|(_, after)| after).collect(), warnings))
+    Ok((planned.changed, warnings))
 }
 
 /// What a change does to the events that it applies to.
@@ -260,7 +260,10 @@ fn apply_change(
         Change::Clear => target.duties.replace(tx, &[])?,
         Change::Keep => target.duties.clone(),
     };
-    let rescheduled = target.status == Status::Postponed && span.starts_at != target.starts_at;
+    // A new start ends the postponement, also if it is the former one.
+    let has_start = target.id == origin.id && change.starts_at.is_some();
+    let rescheduled =
+        target.status == Status::Postponed && (has_start || span.starts_at != target.starts_at);
     Ok(Event {
         kind,
         title,

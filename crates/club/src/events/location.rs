@@ -251,7 +251,7 @@ fn missing_coordinate(latitude: Option<f64>, longitude: Option<f64>) -> Option<F
         (None, Some(_)) => "/latitude",
         _ => return None,
     };
-    let detail = "`latitude` and `longitude` must be set together.";
+    let detail = "Latitude and longitude must be set together.";
     Some(Fault::new(missing, "required", detail))
 }
 

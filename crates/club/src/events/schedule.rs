@@ -179,7 +179,7 @@ pub(super) fn resolve_deadline(
     let fault = |(code, detail)| Fault::new("/rsvp_deadline", code, detail);
     let deadline = event_time::moment(zone, when).map_err(fault)?;
     if span.is_some_and(|span| deadline > span.ends_at) {
-        let detail = message!("`rsvp_deadline` must not be after the end of the event.");
+        let detail = message!("The answer deadline must not be after the end of the event.");
         return Err(fault(("after_end", detail)));
     }
     Ok(deadline)

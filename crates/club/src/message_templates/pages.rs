@@ -95,8 +95,11 @@ async fn create(AdminForm { visitor, form }: AdminForm) -> PageResult {
 
 async fn edit(visitor: Admin, PathParams(id): PathParams<MessageTemplateId>) -> PageResult {
     let template = visitor.read(move |db| template::find(db, id)).await?;
-    let form = FilledForm::empty(FIELDS).filled_from(&template).version(template.version);
-    show(&visitor, form, Some(id))
+    show(&visitor, edit_form(&template), Some(id))
+}
+
+fn edit_form(template: &MessageTemplate) -> FilledForm {
+    FilledForm::empty(FIELDS).filled_from(template).version(template.version).fingerprint()
 }
 
 async fn save(
@@ -110,7 +113,7 @@ async fn save(
         let save = move |tx: &Tx<'_>| template::change(tx, id, &expected, change);
         match visitor.write(save).await {
             Err(error) if error.code == Code::PreconditionFailed => {
-                form.report_conflict(before.version);
+                form.combine_with(&edit_form(&before));
             }
             result => {
                 if form.accept(result)?.is_some() {

@@ -179,9 +179,9 @@ pub fn check_can_pin(access: &TeamAccess, team: TeamId) -> Result<()> {
 pub fn validate_publish_at(db: &Reader<'_>, publish_at: Option<Timestamp>) -> Option<Fault> {
     let at = publish_at?;
     let (code, detail) = if at <= db.now() {
-        ("in_the_past", "`publish_at` must be in the future.")
+        ("in_the_past", "The time must be in the future.")
     } else if at > db.now().plus(MAX_SCHEDULE_AHEAD) {
-        ("too_far", "`publish_at` must be at most a year ahead.")
+        ("too_far", "The time must be at most a year ahead.")
     } else {
         return None;
     };

@@ -33,7 +33,8 @@ pub struct MessagePreview {
     /// Number of families on the team. Players with a guardian in common are one family.
     #[schema(examples(18))]
     pub families: i64,
-    /// Number of families in which somebody receives the message.
+    /// Number of families in which somebody can read the message. For callers who do not manage the team, number of
+    /// families in which somebody receives it.
     #[schema(examples(18))]
     pub families_reached: i64,
     /// Number of emails. Recipients with the same address get one email. 0 for callers who do not manage the team.
@@ -114,22 +115,23 @@ fn of_prepared(db: &Reader<'_>, prepared: &PreparedMessage) -> Result<Preview> {
     let addresses: BTreeSet<_> =
         emailed.iter().filter_map(|(one, _)| one.email_folded.clone()).collect();
     let minors = person::find_many(db, added.keys().copied().collect())?;
-    let receiving = people::guardians(db, &recipients.people)?.into_iter();
-    let receiving = receiving.filter(|one| recipients.people.contains(&one.guardian_id));
-    let with_guardian: BTreeSet<_> = receiving.map(|one| one.person_id).collect();
-    let recipient = |person: Person| {
+    let people = person::find_many(db, recipients.people.iter().copied().collect())?;
+    let own_channel = |person: &Person| {
         let gets_email = person.email_folded.as_ref().is_some_and(|one| addresses.contains(one));
-        let channel = match () {
-            () if gets_email => Channel::Email,
-            () if person.user_id.is_some() => Channel::App,
-            () if with_guardian.contains(&person.id) => Channel::Guardian,
-            () => Channel::None,
-        };
+        let signs_in = person.user_id.is_some().then_some(Channel::App);
+        if gets_email { Some(Channel::Email) } else { signs_in }
+    };
+    let can_read = |id: &PersonId| people.get(id).is_some_and(|one| own_channel(one).is_some());
+    let guardians = people::guardians(db, &recipients.people)?.into_iter();
+    let reading = guardians.filter(|one| can_read(&one.guardian_id));
+    let with_guardian: BTreeSet<_> = reading.map(|one| one.person_id).collect();
+    let recipient = |person: Person| {
+        let by_guardian = || with_guardian.contains(&person.id).then_some(Channel::Guardian);
+        let channel = own_channel(&person).or_else(by_guardian).unwrap_or(Channel::None);
         (person.id, Recipient { group: group_of(&members, person.id), person, channel })
     };
-    let people = person::find_many(db, recipients.people.iter().copied().collect())?;
     Ok(Preview {
-        recipients: people.into_values().map(recipient).collect(),
+        recipients: people.values().cloned().map(recipient).collect(),
         added,
         minors,
         is_team_visible: false,
@@ -195,8 +197,9 @@ impl Preview {
     pub fn counts(&self) -> MessagePreview {
         let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
         let of_group = |group| self.recipients.values().filter(|one| one.group == group).count();
+        let can_read = |one: &Recipient| !self.is_team_visible || one.channel != Channel::None;
         let reaches = |person: &PersonId| {
-            self.recipients.contains_key(person) || self.authors.contains(person)
+            self.recipients.get(person).is_some_and(can_read) || self.authors.contains(person)
         };
         let reached_families =
             self.families.iter().filter(|family| family.iter().any(reaches)).count();

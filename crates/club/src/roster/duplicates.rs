@@ -88,10 +88,11 @@ fn compare(older: &Person, newer: &Person, shared: bool) -> Option<PossibleDupli
     Some(PossibleDuplicate { older: older.clone(), newer: newer.clone(), matched_on })
 }
 
-/// Existing people who are similar to this person, each once. `shared` says that the email address is known to be that
-/// of a guardian.
+/// Existing people who are similar to this person, who may be new on a team, each once. `shared` says that the email address is known
+/// to be that of a guardian.
 pub fn find_similar(
     db: &Reader<'_>,
+    team: Option<TeamId>,
     new: &Person,
     shared: bool,
 ) -> Result<Vec<(Person, MatchedOn)>> {
@@ -106,6 +107,10 @@ pub fn find_similar(
     if let Some(day) = new.birth_date {
         let others = person::find_by_name_and_birth_date(db, &new.name_folded, day)?.into_iter();
         similar.extend(others.map(|other| (other, MatchedOn::NameAndBirthDate)));
+    }
+    if let Some(team) = team {
+        let others = person::find_by_name_on_team(db, &new.name_folded, team, new.birth_date)?;
+        similar.extend(others.into_iter().map(|other| (other, MatchedOn::NameAndTeam)));
     }
     let mut seen = BTreeSet::new();
     similar.retain(|(other, _)| seen.insert(other.id));

@@ -164,7 +164,7 @@ fn choose_birth_date(from: &Person, into: &Person, request: &MergeRequest) -> Re
     match (request.birth_date.clone().apply(None), known) {
         (Some(day), _) if known.contains(&Some(day)) => Ok(Some(day)),
         (Some(_), _) => {
-            fault("not_allowed", "`birth_date` must be the birth date of one of the two records.")
+            fault("not_allowed", "The birth date must be that of one of the two records.")
         }
         (None, [Some(one), Some(other)]) if one != other => fault(
             "required",

@@ -156,7 +156,7 @@ impl<'a, 'c> MemberBatch<'a, 'c> {
             let person = new.person.apply(&person::blank(tx));
             person::validate(&person, tx.now(), &mut self.violations);
             if !new.allow_duplicate {
-                self.check_duplicates(&person, &new.guardians)?;
+                self.check_duplicates(team.id, &person, &new.guardians)?;
             }
             tx.execute(Person::INSERT, &person.bind())?;
             self.cascade.person_created(person.id);
@@ -207,12 +207,17 @@ impl<'a, 'c> MemberBatch<'a, 'c> {
     }
 
     /// Adds a violation if a similar person exists.
-    fn check_duplicates(&mut self, person: &Person, guardians: &[NewGuardian]) -> Result<()> {
+    fn check_duplicates(
+        &mut self,
+        team: TeamId,
+        person: &Person,
+        guardians: &[NewGuardian],
+    ) -> Result<()> {
         let is_guardian_email = guardians.iter().any(|guardian| {
             let email = guardian.email.clone().apply(None);
             email.is_some_and(|email| Some(kit::text::fold_case(&email)) == person.email_folded)
         });
-        let similar = duplicates::find_similar(self.tx, person, is_guardian_email)?;
+        let similar = duplicates::find_similar(self.tx, Some(team), person, is_guardian_email)?;
         if similar.is_empty() {
             return Ok(());
         }

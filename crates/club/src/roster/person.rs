@@ -245,6 +245,28 @@ pub(super) fn find_by_name_and_birth_date(
     )?)
 }
 
+/// People on a team with this case-folded name whose birth date may be this one, because one of the two is not known.
+pub(super) fn find_by_name_on_team(
+    db: &Reader<'_>,
+    name: &str,
+    team: TeamId,
+    birth_date: Option<Day>,
+) -> Result<Vec<Person>> {
+    Ok(db.all(
+        sql!(
+            Person::SELECT,
+            " where account_id = :account and name_folded = :name and erased_at is null
+                and (birth_date is null or cast(:birth_date as text) is null)
+                and exists (
+                    select 1 from member
+                    where member.account_id = person.account_id and member.person_id = person.id
+                      and member.team_id = :team and member.status <> 'removed')
+              order by id limit 20"
+        ),
+        bind! { name, team, birth_date },
+    )?)
+}
+
 /// The display name: preferred name and last name, such as `Nini Duarte`.
 pub fn display_name(person: &Person) -> String {
     let first = person.preferred_name.as_ref().unwrap_or(&person.first_name);
@@ -293,7 +315,7 @@ pub(super) fn blank(tx: &Tx<'_>) -> Person {
 /// Validates that the birth date is not in the future.
 pub(super) fn validate(person: &Person, now: Timestamp, violations: &mut Violations) {
     if person.birth_date.is_some_and(|day| day > today(now)) {
-        let detail = "`birth_date` must not be in the future.";
+        let detail = "The birth date must not be in the future.";
         violations.invalid("/birth_date", "in_the_future", detail);
     }
 }

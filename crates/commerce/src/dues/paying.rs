@@ -78,11 +78,11 @@ pub fn pay(
 /// Records a payment for a due, without an access check. An overpayment becomes the payer's credit.
 pub fn record_payment(tx: &Tx<'_>, id: DueId, paid: PaymentDetails) -> Result<(Due, Payment)> {
     if paid.paid_at.is_some_and(|at| at > tx.now().plus(MAX_CLOCK_SKEW)) {
-        let detail = "`paid_at` must not be in the future.";
+        let detail = "The time of payment must not be in the future.";
         return Err(Error::invalid(vec![Fault::new("/paid_at", "in_the_future", detail)]));
     }
     if paid.paid_at.is_some_and(|at| at < EARLIEST_PAID_AT) {
-        let detail = "`paid_at` must not be before the year 2000.";
+        let detail = "The time of payment must not be before the year 2000.";
         return Err(Error::invalid(vec![Fault::new("/paid_at", "out_of_range", detail)]));
     }
     let before = due::load(tx, id)?;

@@ -102,7 +102,9 @@ fn filled_from(settings: &PaymentSettings) -> FilledForm {
         .with("before", days(&|day| (day < 0).then_some(-day)))
         .with("after", days(&|day| (day > 0).then_some(day)))
         .version(settings.version);
-    if settings.reminder_days.0.contains(&0) { form.with("on_day", "yes") } else { form }
+    let form =
+        if settings.reminder_days.0.contains(&0) { form.with("on_day", "yes") } else { form };
+    form.fingerprint()
 }
 
 /// The change this form requests; `None` after adding errors.
@@ -183,7 +185,7 @@ async fn save(VisitorForm { visitor, form }: VisitorForm<MoneyManage>) -> PageRe
         match visitor.write(save).await {
             Err(error) if error.code == Code::PreconditionFailed => {
                 let current = visitor.read(|db: &Reader<'_>| settings::load(db)).await?;
-                form.report_conflict(current.version);
+                form.combine_with(&filled_from(&current));
             }
             result => {
                 if form.accept(result)?.is_some() {

@@ -307,7 +307,7 @@ fn validate(tx: &Tx<'_>, discount: &Discount) -> Result<()> {
     }
     if discount.max_uses.is_some_and(|max| max < discount.use_count) {
         let detail = message!(
-            "`max_uses` must be at least {count}, the number of times the code has been used.",
+            "The limit must be at least {count}, the number of times the code has been used.",
             count = discount.use_count
         );
         violations.invalid("/max_uses", "too_small", detail);

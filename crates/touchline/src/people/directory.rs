@@ -149,7 +149,7 @@ fn pair(db: &Reader<'_>, one: &PossibleDuplicate) -> Result<Pair> {
     let reason = match matched_on {
         Some(MatchedOn::NameAndBirthDate) => t!("Same name and birth date"),
         Some(MatchedOn::Email) => t!("Same email address"),
-        None => t!("Same name"),
+        Some(MatchedOn::NameAndTeam) | None => t!("Same name"),
     };
     let compare = format!("{}/merge?into={}", path(newer.id), older.id);
     Ok(Pair { first, second, reason, compare })

@@ -1,6 +1,6 @@
 //! `/people/{person}/edit`: the data of a person, except for the medical note.
 
-use super::{Admin, AdminForm, find, path};
+use super::{Admin, AdminForm, find, find_to_change, path};
 use crate::prelude::*;
 use crate::roster::person::{self, Person};
 use crate::roster::profile::{self, ProfileChange};
@@ -66,7 +66,7 @@ pub(super) async fn save(
     PathParams(id): PathParams<PersonId>,
     AdminForm { visitor, form }: AdminForm,
 ) -> PageResult {
-    let person = find(&visitor, id).await?;
+    let person = find_to_change(&visitor, id).await?;
     let mut form = FilledForm::submitted(FIELDS, &form);
     if !form.conflicts_with(&edit_form(&person))
         && let Some(change) = form.parse::<ProfileChange>()

@@ -1,6 +1,6 @@
 //! `/people/{person}/medical`: the medical note. Reading it is recorded in the audit log.
 
-use super::{Admin, AdminForm, find, path};
+use super::{Admin, AdminForm, find, find_to_change, path};
 use crate::prelude::*;
 use crate::roster::person::{self, Person};
 use crate::roster::private_data::HasPrivateData;
@@ -57,7 +57,7 @@ pub(super) async fn submit(
     PathParams(id): PathParams<PersonId>,
     AdminForm { visitor, form }: AdminForm,
 ) -> PageResult {
-    let person = find(&visitor, id).await?;
+    let person = find_to_change(&visitor, id).await?;
     let current = FilledForm::empty(FIELDS)
         .filled_from(&json!({ "medical_note": person.medical_note }))
         .fingerprint();

@@ -99,7 +99,7 @@ async fn choose_page(visitor: &Admin, from: Person, query: &Form) -> PageResult 
             Some(_) => directory::list(db, &filter, &page)?,
             None => Vec::new(),
         };
-        let similar = duplicates::find_similar(db, &from, false)?.into_iter();
+        let similar = duplicates::find_similar(db, None, &from, false)?.into_iter();
         let similar = similar.map(|(person, _)| person).filter(|other| other.id != from.id);
         let with_links = |people: Vec<Person>| -> Result<Vec<_>> {
             let links = people.iter().map(|person| compare_path(id, person.id));

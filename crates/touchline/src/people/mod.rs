@@ -67,3 +67,14 @@ async fn find(visitor: &Admin, id: PersonId) -> PageResult<Person> {
         (None, None) => Err(Error::not_found().into()),
     }
 }
+
+/// A person for a form that was submitted. If the record became part of another one in the meantime, the error page shows
+/// what was entered.
+async fn find_to_change(visitor: &Admin, id: PersonId) -> PageResult<Person> {
+    let detail = "This record was merged into another record of the same person in the meantime, so nothing was saved. \
+        Enter your changes there.";
+    match find(visitor, id).await {
+        Err(PageError::Redirect(_)) => Err(Error::invalid_state(detail).into()),
+        found => found,
+    }
+}

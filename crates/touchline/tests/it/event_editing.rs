@@ -5,11 +5,11 @@ use testkit::{Browser, TestResponse, Value, World, both, json};
 use crate::events::{practice, with};
 use crate::signin::RefusedPage;
 
-type Fields<'a> = Vec<(&'a str, &'a str)>;
+pub(crate) type Fields<'a> = Vec<(&'a str, &'a str)>;
 
 /// The value of a hidden field of a page.
 #[track_caller]
-fn hidden(page: &TestResponse, name: &str) -> String {
+pub(crate) fn hidden(page: &TestResponse, name: &str) -> String {
     let start = format!("name=\"{name}\" value=\"");
     let value =
         page.text.split(&start).nth(1).unwrap_or_else(|| panic!("no {name}: {}", page.text));
@@ -18,13 +18,13 @@ fn hidden(page: &TestResponse, name: &str) -> String {
 }
 
 /// Fields with some of them replaced or added.
-fn changed<'a>(fields: &Fields<'a>, changes: &[(&'a str, &'a str)]) -> Fields<'a> {
+pub(crate) fn changed<'a>(fields: &Fields<'a>, changes: &[(&'a str, &'a str)]) -> Fields<'a> {
     let kept = fields.iter().filter(|(name, _)| !changes.iter().any(|(other, _)| other == name));
     kept.chain(changes).copied().collect()
 }
 
 /// A practice on Tuesday, September 15.
-fn fields<'a>(team: &'a str, nonce: &'a str) -> Fields<'a> {
+pub(crate) fn fields<'a>(team: &'a str, nonce: &'a str) -> Fields<'a> {
     vec![
         ("team_id", team),
         ("nonce", nonce),
@@ -38,19 +38,19 @@ fn fields<'a>(team: &'a str, nonce: &'a str) -> Fields<'a> {
 }
 
 /// Opens the form for a new event and returns its nonce.
-async fn nonce_of(browser: &mut Browser, team: &str) -> String {
+pub(crate) async fn nonce_of(browser: &mut Browser, team: &str) -> String {
     hidden(&browser.get(&format!("/events/new?team={team}")).await.ok(), "nonce")
 }
 
 /// All events of a team.
-async fn events(w: &World, team: &str) -> Vec<Value> {
+pub(crate) async fn events(w: &World, team: &str) -> Vec<Value> {
     let all = w.owner.get(&format!("/events?team_id={team}&limit=100")).await.ok();
     all.data().as_array().unwrap().clone()
 }
 
 /// The path of the only page that a response redirects to.
 #[track_caller]
-fn redirect(answer: &TestResponse) -> String {
+pub(crate) fn redirect(answer: &TestResponse) -> String {
     assert_eq!(answer.status, 303, "{}", answer.text);
     answer.header("location").unwrap().to_owned()
 }

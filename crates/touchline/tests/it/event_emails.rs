@@ -117,11 +117,15 @@ both! {
         w.owner.put(&rsvp, json!({ "answer": "yes" })).await.ok();
         let mut coach = w.browser(club.coach.id).await;
         let path = format!("/events/{}/delete", answered.id());
-        coach.get(&path).await.ok().shows("Nobody gets an email");
-        coach.post(&path, &[]).await.refused_page(422).shows("Cancel it instead of deleting it.");
+        let page = coach.get(&path).await.ok().shows("Nobody gets an email");
+        coach.post(&path, &[("nonce", &nonce(&page))]).await.refused_page(422).shows("Cancel it instead of deleting it.");
         let path = format!("/events/{}/delete", first.id());
         let team = format!("/schedule?team={}&done=deleted", club.hawks);
-        coach.post(&path, &[("apply_to", "all")]).await.redirects_to(&team);
+        let nonce = nonce(&coach.get(&path).await.ok());
+        // The second submission of the same form has nothing left to delete.
+        for _ in 0..2 {
+            coach.post(&path, &[("apply_to", "all"), ("nonce", &nonce)]).await.redirects_to(&team);
+        }
         coach.get(&path).await.refused_page(404);
         let left = w.owner.get(&format!("/events?team_id={}", club.hawks)).await.ok();
         assert_eq!(left.data().as_array().unwrap().len(), 1);

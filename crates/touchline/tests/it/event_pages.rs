@@ -85,7 +85,7 @@ both! {
         let cancelled = tomorrow(w, &club, json!({})).await;
         w.owner.post(&event_path(&cancelled, "/cancel"), json!({ "reason": "Under water" })).await.ok();
         w.advance_clock(seconds(3 * 3600));
-        for (event, text) in [(&soon, "It is too late to answer here"), (&cancelled, "This event is cancelled")] {
+        for (event, text) in [(&soon, "It is too late to answer here"), (&cancelled, "This event is cancelled, so no answer is needed.")] {
             let page = answer(&mut parent, event.id(), &club.max.member, &[("answer", "yes"), ("note", "We <b>come")]).await;
             assert_eq!(page.status, 422);
             let page = page.shows(text).shows("Your answer was not saved").shows("Your note was: “<bdi>We &#60;b&#62;come");

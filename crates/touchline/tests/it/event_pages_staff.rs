@@ -124,7 +124,7 @@ both! {
         w.add_member(&club.otters, json!({ "person_id": club.max.person })).await;
         // The coach cannot open the event of the other team. An admin can.
         let (shown, page) = warnings(club.coach.id).await;
-        assert_eq!(shown, [true, false, false]);
+        assert_eq!(shown, [true, false, false], "{}", page.text);
         assert!(!page.text.contains("Otters training") && !page.text.contains(&link));
         let (shown, page) = warnings(club.admin.id).await;
         assert_eq!(shown, [true, false, false]);

@@ -40,6 +40,8 @@ mod event_pages;
 mod event_pages_staff;
 mod event_answers;
 mod event_editing;
+mod event_forms;
+mod event_texts;
 mod event_emails;
 mod attendance;
 mod away_dates;

@@ -29,7 +29,7 @@ pub(crate) async fn browser(w: &World, node: &Node, user: &User) -> Browser {
 fn anonymous(node: &Node) -> Browser {
     let cookie = Token::generate(TokenKind::Session, &Rng::system());
     let mut browser = Browser::new(node.address);
-    browser.csrf = Some(touchline::web::visitor::csrf_token(&node.app, &cookie));
+    browser.csrf = Some(touchline::web::visitor::csrf_token(&node.app, &cookie, None));
     browser.cookie = Some(cookie.reveal().to_owned());
     browser
 }

@@ -2,6 +2,7 @@
 
 use testkit::{TestResponse, World, both, json, seconds};
 
+use crate::event_editing::hidden;
 use crate::event_pages::tomorrow;
 use crate::events::{event_path, practice, with};
 use crate::files::png;
@@ -111,6 +112,17 @@ both! {
         let page = parent.post("/schedule/subscribe", &fields).await.ok().shows("webcal://").shows("class=\"qr\"").shows("up to a day");
         let link = page.text.split("/calendar/").nth(1).unwrap().split('"').next().unwrap();
         let link = format!("/calendar/{link}");
+        w.nobody.page("GET", &link, None).await.ok().shows("Training");
+        // Sent again, the form offers to replace the link, because it cannot be shown again.
+        let page = parent.post("/schedule/subscribe", &fields).await.ok().shows("was already created").shows("Create a new link");
+        w.nobody.page("GET", &link, None).await.ok().shows("Training");
+        let (first, replaced, nonce) = (link, hidden(&page, "replaces"), hidden(&page, "nonce"));
+        let fields = [("nonce", &*nonce), ("feed", club.pat.as_str()), ("replaces", &*replaced)];
+        assert_eq!(hidden(&page, "feed"), club.pat);
+        let page = parent.post("/schedule/subscribe", &fields).await.ok().shows("webcal://");
+        let link = format!("/calendar/{}", page.text.split("/calendar/").nth(1).unwrap().split('"').next().unwrap());
+        w.advance_clock(seconds(1));
+        assert_eq!(w.nobody.page("GET", &first, None).await.status, 404);
         w.nobody.page("GET", &link, None).await.ok().shows("Training");
         parent.post("/schedule/subscribe", &fields).await.ok().shows("was already created");
 

@@ -3,9 +3,10 @@
 use testkit::{Browser, TestResponse, World, both, json};
 use touchline::accounts::user::Role;
 
-use crate::admin_keys::between;
 use crate::signin::RefusedPage;
 
+/// The field with the hours before a reminder.
+const HOURS: &str = "rsvp_reminder_hours";
 const TEAM: [(&str, &str); 7] = [
     ("name", "Harbour Hawks U12"),
     ("sport", "Football"),
@@ -47,22 +48,20 @@ pub(crate) async fn set_reminder_hours(
 ) -> TestResponse {
     let path = format!("/teams/{team}/edit");
     let page = browser.get(&path).await.ok();
-    let value = |name: &str| between(&page, &format!("name=\"{name}\" value=\""), "\"").to_owned();
-    let (name, shown) = (value("name"), value("shown"));
     let fields = [
-        ("name", name.as_str()),
+        ("name", input(&page, "name")),
         ("timezone", "Europe/Lisbon"),
-        ("rsvp_reminder_hours", hours),
-        ("shown", &shown),
+        (HOURS, hours),
+        ("shown", input(&page, "shown")),
     ];
     browser.post(&path, &fields).await
 }
 
-/// The number of hours that the form of a team shows.
-fn reminder_hours(page: &TestResponse) -> &str {
-    let (_, rest) = page.text.split_once("name=\"rsvp_reminder_hours\"").unwrap();
-    let (input, _) = rest.split_once('>').unwrap();
-    input.split("value=\"").nth(1).unwrap().split('"').next().unwrap()
+/// The value of a field of a form.
+fn input<'a>(page: &'a TestResponse, name: &str) -> &'a str {
+    let (_, rest) = page.text.split_once(&format!("name=\"{name}\"")).expect("a field");
+    let (attributes, _) = rest.split_once('>').unwrap();
+    attributes.split("value=\"").nth(1).unwrap().split('"').next().unwrap()
 }
 
 both! {
@@ -146,26 +145,26 @@ both! {
         let mut admin = w.browser(club.admin.id).await;
         for (name, entered, stored) in [("Gulls", "24", json!(24)), ("Terns", "", json!(null)), ("Skuas", "168", json!(168))] {
             let page = admin.get("/teams/new").await.ok();
-            assert_eq!(reminder_hours(&page), "48");
-            let nonce = between(&page, "name=\"nonce\" value=\"", "\"").to_owned();
-            let fields = [("name", name), ("timezone", "Europe/Lisbon"), ("rsvp_reminder_hours", entered), ("nonce", &nonce)];
+            assert_eq!(input(&page, HOURS), "48");
+            let nonce = input(&page, "nonce").to_owned();
+            let fields = [("name", name), ("timezone", "Europe/Lisbon"), (HOURS, entered), ("nonce", &nonce)];
             let added = admin.post("/teams/new", &fields).await;
             let path = added.header("location").unwrap().strip_suffix("/roster?done=created").unwrap().to_owned();
-            assert_eq!(w.owner.get(&path).await.ok().data()["rsvp_reminder_hours"], stored, "{name}");
-            assert_eq!(reminder_hours(&admin.get(&format!("{path}/edit")).await.ok()), entered);
+            assert_eq!(w.owner.get(&path).await.ok().data()[HOURS], stored, "{name}");
+            assert_eq!(input(&admin.get(&format!("{path}/edit")).await.ok(), HOURS), entered);
         }
         let mut coach = w.browser(club.coach.id).await;
         let (path, edit) = (format!("/teams/{}", club.hawks), format!("/teams/{}/edit", club.hawks));
         for (entered, stored) in [("24", json!(24)), ("", json!(null)), ("", json!(null)), (" 1 ", json!(1)), ("24", json!(24))] {
             set_reminder_hours(&mut coach, &club.hawks, entered).await.redirects_to(&format!("{path}/roster?done=team"));
-            assert_eq!(w.owner.get(&path).await.ok().data()["rsvp_reminder_hours"], stored, "{entered}");
-            assert_eq!(reminder_hours(&coach.get(&edit).await.ok()), entered.trim());
+            assert_eq!(w.owner.get(&path).await.ok().data()[HOURS], stored, "{entered}");
+            assert_eq!(input(&coach.get(&edit).await.ok(), HOURS), entered.trim());
         }
         for entered in ["0", "169", "-1", "1.5", "soon"] {
             let page = set_reminder_hours(&mut coach, &club.hawks, entered).await.refused_page(422);
-            assert_eq!(reminder_hours(&page), entered);
+            assert_eq!(input(&page, HOURS), entered);
             page.shows("id=\"rsvp_reminder_hours-error\"").shows("Enter a number of hours from 1 to 168, or leave the field empty.");
         }
-        assert_eq!(w.owner.get(&path).await.ok().data()["rsvp_reminder_hours"], 24);
+        assert_eq!(w.owner.get(&path).await.ok().data()[HOURS], 24);
     }
 }

@@ -3,12 +3,13 @@
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
+use std::time::Duration;
 
 use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{Stream, stream};
 use http::HeaderMap;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 
 use super::body;
 use super::form::Form;
@@ -21,6 +22,17 @@ const MAX_PARTS: usize = 200;
 /// The maximum size of all fields that are not files, in bytes.
 pub const MAX_FIELD_BYTES: usize = 64 * 1024;
 
+/// The maximum size of a form whose files are dropped, in bytes.
+const MAX_DROPPED_BYTES: usize = 11 * MAX_FILE_BYTES;
+/// How long the files that are dropped may take to arrive.
+const DROP_TIMEOUT: Duration = Duration::from_secs(120);
+const TOO_LARGE: &str = mark!(
+    "Together, these files have more than 24 MB, so they were not kept. Send some of them first, and then add the others."
+);
+/// The field of a form whose files were not kept when it was sent before.
+pub(super) const FILES_LOST: &str = "files_lost";
+const SENT_BEFORE: &str = mark!("The files that you chose were not kept. Add them again.");
+
 /// A file as it was sent. Nothing about it can be trusted.
 #[derive(Debug, Clone)]
 pub struct SentFile {
@@ -28,6 +40,16 @@ pub struct SentFile {
     pub field: String,
     pub name: String,
     pub bytes: Bytes,
+    /// Why the bytes were not kept.
+    pub lost: Option<&'static str>,
+}
+
+impl SentFile {
+    /// What stands for the files of a form that was sent before, without them.
+    pub(super) fn lost() -> Self {
+        let (field, name, bytes) = ("file".to_owned(), String::new(), Bytes::new());
+        Self { field, name, bytes, lost: Some(SENT_BEFORE) }
+    }
 }
 
 /// The fields and files of a body.
@@ -72,19 +94,50 @@ pub async fn read(request: Request, app: &App, max_bytes: usize) -> Result<Parts
     parse(body::read(request, app, max_bytes).await?, boundary).await
 }
 
+/// Reads the body of a form. If it has more than `max_bytes`, its files are dropped while they arrive, so that the page can
+/// show the other fields again.
+pub async fn read_form(request: Request, app: &App, max_bytes: usize) -> Result<Parts> {
+    let boundary = boundary(request.headers())?;
+    let length = request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    let length: usize = length.and_then(|length| length.parse().ok()).unwrap_or_default();
+    if length <= max_bytes || length > MAX_DROPPED_BYTES {
+        return read(request, app, max_bytes).await;
+    }
+    let parts = parse_stream(request.into_body().into_data_stream(), boundary, Some(TOO_LARGE));
+    let late = || Error::new(Code::RequestTimeout, "The files did not arrive in time. Send fewer.");
+    tokio::time::timeout(DROP_TIMEOUT, parts).await.map_err(|_| late())?
+}
+
 /// Parses a body. A file field in which no file was chosen is left out.
 async fn parse(bytes: Bytes, boundary: String) -> Result<Parts> {
+    parse_stream(stream::iter([Ok::<_, Infallible>(bytes)]), boundary, None).await
+}
+
+/// Parses a body while it arrives. `lost` is the reason why the bytes of its files are not kept.
+async fn parse_stream<S, E>(
+    stream: S,
+    boundary: String,
+    lost: Option<&'static str>,
+) -> Result<Parts>
+where
+    S: Stream<Item = std::result::Result<Bytes, E>> + Send + 'static,
+    E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+{
     let malformed = |_| malformed();
-    let stream = stream::iter([Ok::<_, Infallible>(bytes)]);
     let mut multipart = multer::Multipart::new(stream, boundary);
     let (mut fields, mut files, mut field_bytes) = (Vec::new(), Vec::new(), 0);
-    while let Some(part) = multipart.next_field().await.map_err(malformed)? {
+    while let Some(mut part) = multipart.next_field().await.map_err(malformed)? {
         let field = part.name().map(str::to_owned).ok_or_else(self::malformed)?;
         let file_name = part.file_name().map(str::to_owned);
-        let bytes = part.bytes().await.map_err(malformed)?;
+        let bytes = if lost.is_some() && file_name.is_some() {
+            while part.chunk().await.map_err(malformed)?.is_some() {}
+            Bytes::new()
+        } else {
+            part.bytes().await.map_err(malformed)?
+        };
         if let Some(name) = file_name {
             if !(name.is_empty() && bytes.is_empty()) {
-                files.push(SentFile { field, name, bytes });
+                files.push(SentFile { field, name, bytes, lost });
             }
         } else {
             field_bytes += field.len() + bytes.len();

@@ -6,17 +6,27 @@ use http::{HeaderMap, HeaderValue};
 use kit::secret::{Token, TokenKind};
 
 use super::app::App;
+use crate::ids::AccountId;
 
 /// The session cookie: only for this host, only over HTTPS, not readable by scripts.
 const COOKIE_NAME: &str = "__Host-touchline";
 const COOKIE_RULES: &str = "Path=/; Secure; HttpOnly; SameSite=Lax";
 const COOKIE_SECONDS: u32 = 30 * 86_400;
 
-/// The CSRF token of the browser with this cookie.
-pub fn csrf_token(app: &App, token: &Token) -> String {
+/// The CSRF token of the browser with this cookie, and the club whose pages it shows.
+pub fn csrf_token(app: &App, token: &Token, club: Option<AccountId>) -> String {
     use base64::Engine;
     let signature = app.secrets.key("csrf").sign(&[&token.hash()]);
-    base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(signature)
+    let signature = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(signature);
+    match club {
+        Some(club) => format!("{signature}.{club}"),
+        None => signature,
+    }
+}
+
+/// The signature and the club of a CSRF token.
+pub(super) fn split_csrf_token(token: &str) -> (&str, &str) {
+    token.split_once('.').unwrap_or((token, ""))
 }
 
 /// Sets the session cookie. It replaces any earlier one.

@@ -3,7 +3,7 @@
 use axum::extract::{FromRequest, Request};
 
 use super::form::Form;
-use super::multipart::{Parts, SentFile};
+use super::multipart::{FILES_LOST, Parts, SentFile};
 use super::unsent_form;
 use super::visitor::{Guest, PageError, PageResult, Visitor, sign_in_url};
 use crate::accounts::permissions::Permission;
@@ -32,7 +32,10 @@ impl<N: Permission> FromRequest<App> for VisitorUpload<N> {
             return Err(PageError::Redirect(sign_in_url(&guest.path_and_query)));
         }
         let visitor = Visitor::authorize(guest).await?;
-        let Parts { form, files } = Form::read_with_files(request, app, true).await?;
+        let Parts { form, mut files } = Form::read_with_files(request, app, true).await?;
+        if form.is_checked(FILES_LOST) && files.is_empty() {
+            files.push(SentFile::lost());
+        }
         unsent_form::check(&visitor.guest, &form, !files.is_empty())?;
         Ok(Self { visitor, form, files })
     }

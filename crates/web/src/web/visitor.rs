@@ -133,7 +133,8 @@ impl Guest {
         }
         let new_token = existing.is_none().then(|| Token::generate(TokenKind::Session, &app.rng));
         let token = existing.as_ref().or(new_token.as_ref());
-        let csrf = token.map(|token| csrf_token(app, token)).unwrap_or_default();
+        let club = visit.as_ref().and_then(|visit| visit.club);
+        let csrf = token.map(|token| csrf_token(app, token, club)).unwrap_or_default();
         let uri = parts.uri.path_and_query().map_or("/", |uri| uri.as_str()).to_owned();
         let headers = std::mem::take(&mut parts.headers);
         parts.headers.clone_from(&headers);

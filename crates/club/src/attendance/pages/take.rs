@@ -136,14 +136,38 @@ impl TakePage {
         }
     }
 
-    /// The entries of the form as the API takes them.
-    fn body(&self) -> Value {
-        let entry = |row: &Row| {
-            let note = Some(row.note.trim()).filter(|note| !note.is_empty());
-            let status = row.chosen?.as_str();
-            Some(json!({ "member_id": row.line.member_id, "status": status, "note": note }))
+    /// The entries of the form as the API takes them, with those of players who have left since the page was opened.
+    fn body(&self, form: &Form) -> Value {
+        let entry = |(id, status): (&str, &str)| {
+            let row = self.rows.iter().find(|row| row.line.member_id.to_string() == id);
+            let status = row.map_or(Some(status), |row| Some(row.chosen?.as_str()))?;
+            let note = row.map_or_else(|| form.text(&format!("n-{id}")), |row| row.note.trim());
+            let note = Some(note).filter(|note| !note.is_empty());
+            Some(json!({ "member_id": id, "status": status, "note": note }))
         };
-        json!({ "entries": self.rows.iter().filter_map(entry).collect::<Vec<_>>() })
+        let marked = form.with_prefix("s-").map(|(name, status)| (&name[2..], status));
+        json!({ "entries": marked.filter_map(entry).collect::<Vec<_>>() })
+    }
+
+    /// The player whose note would get lost, because they have no status.
+    fn find_unsaved_note(&self) -> Option<&str> {
+        let is_unsaved = |row: &&Row| row.chosen.is_none() && !row.note.trim().is_empty();
+        self.rows.iter().find(is_unsaved).map(|row| row.line.name.as_str())
+    }
+
+    /// What is wrong with the entries, with the name of the player.
+    fn explain(&self, error: &Error, body: &Value) -> String {
+        let Some(fault) = error.faults.first() else { return error.detail.to_string() };
+        let index = fault.pointer.split('/').nth(2).and_then(|part| part.parse::<usize>().ok());
+        let id = index.and_then(|index| body["entries"][index]["member_id"].as_str());
+        let row = self.rows.iter().find(|row| Some(&*row.line.member_id.to_string()) == id);
+        match row {
+            Some(row) => {
+                let (name, problem) = (&row.line.name, fault.detail.to_string());
+                t!("{name}: {problem}", name, problem)
+            }
+            None => fault.detail.to_string(),
+        }
     }
 
     /// Whether everything that is chosen is recorded already, for example because the form was sent twice.
@@ -239,9 +263,17 @@ pub(super) async fn save(
     if page.unmarked_count() == page.rows.len() {
         return page.reject(Problem::Other(t!("Mark at least one player.").to_owned()));
     }
-    let new = match Fields::read::<NewEntries>(page.body()) {
+    if let Some(name) = page.find_unsaved_note() {
+        let problem = t!("Mark {name} too, or remove the note.", name);
+        return page.reject(Problem::Other(problem));
+    }
+    let body = page.body(&form);
+    let new = match Fields::read::<NewEntries>(body.clone()) {
         Ok(new) => new,
-        Err(error) => return page.reject(Problem::Other(error.detail.to_string())),
+        Err(error) => {
+            let problem = page.explain(&error, &body);
+            return page.reject(Problem::Other(problem));
+        }
     };
     let (access, expected) =
         (visitor.team_access().await?, version_precondition(form.text("version")));
@@ -254,7 +286,8 @@ pub(super) async fn save(
             }
         }
         Err(error) if matches!(error.code, Code::InvalidState | Code::ValidationFailed) => {
-            return page.reject(Problem::Other(error.detail.to_string()));
+            let problem = page.explain(&error, &body);
+            return page.reject(Problem::Other(problem));
         }
         Err(error) => return Err(error.into()),
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::display::status_label;
-use super::event_form;
+use super::event_form::{self, TAKES_PLACE};
 use crate::events::event::{Event, Kind, Status};
 use crate::i18n::{Locale, format};
 use crate::prelude::*;
@@ -34,7 +34,7 @@ const COMPARED: &[(&str, &str)] = &[
     ("duties", mark!("Duties")),
 ];
 /// The maximum number of duties of an event.
-const MAX_DUTIES: usize = 50;
+pub(super) const MAX_DUTIES: usize = 50;
 
 /// A field that somebody else changed while the form was open.
 pub(super) struct ChangedField {
@@ -115,6 +115,18 @@ pub(super) fn merge(form: &mut FilledForm, event: &Event) -> Vec<ChangedField> {
     changed
 }
 
+/// Keeps what was entered about duties that somebody else removed meanwhile: they are new ones when the form is saved.
+#[must_use]
+pub(super) fn without_removed_duties(mut form: FilledForm, event: &Event) -> FilledForm {
+    let ids: Vec<_> = event.duties.0.iter().map(|duty| duty.id.to_string()).collect();
+    for name in (1..=MAX_DUTIES).map(|row| format!("duty_id_{row}")) {
+        if !ids.iter().any(|id| id == form.text(&name)) {
+            form = form.cleared(&name);
+        }
+    }
+    form
+}
+
 /// Takes over a field from another form.
 fn take_over(form: &mut FilledForm, from: &FilledForm, name: &str) {
     let names: Vec<String> = match name {
@@ -150,13 +162,18 @@ fn show(name: &str, value: &str, form: &FilledForm) -> String {
     shown.unwrap_or_else(|| value.to_owned())
 }
 
+/// Whether a postponed event takes place at the time in the form, so that it is put back on the schedule.
+fn takes_place(form: &FilledForm) -> bool {
+    form.is_checked(TAKES_PLACE)
+}
+
 /// The body of the change: only what the visitor changed, so that other fields, and other events of the series, keep
 /// their values.
 pub(super) fn changes(form: &FilledForm, mut body: Value) -> Value {
     let (opened, entered) = (opened_values(form), values(form));
     let is_changed =
         |names: &[&str]| names.iter().any(|name| opened.get(*name) != entered.get(*name));
-    let starts = is_changed(&["date", "starts_at", "all_day"]);
+    let starts = is_changed(&["date", "starts_at", "all_day"]) || takes_place(form);
     let named = is_changed(&["type", "opponent", "home_away"]) && form.text("title").is_empty();
     if let Some(fields) = body.as_object_mut() {
         fields.retain(|key, _| match key.as_str() {
@@ -173,13 +190,13 @@ pub(super) fn changes(form: &FilledForm, mut body: Value) -> Value {
 
 /// Whether the visitor changed anything.
 pub(super) fn is_unchanged(form: &FilledForm) -> bool {
-    opened_values(form) == values(form)
+    opened_values(form) == values(form) && !takes_place(form)
 }
 
-/// Whether start or end were changed.
+/// Whether start or end were changed, or those of a postponed event confirmed.
 pub(super) fn has_new_times(form: &FilledForm) -> bool {
     let (opened, entered) = (opened_values(form), values(form));
-    ["date", "starts_at", "ends_at", "ends_on", "all_day"]
-        .iter()
-        .any(|name| opened.get(*name) != entered.get(*name))
+    let is_changed = |name: &&str| opened.get(*name) != entered.get(*name);
+    takes_place(form)
+        || ["date", "starts_at", "ends_at", "ends_on", "all_day"].iter().any(is_changed)
 }

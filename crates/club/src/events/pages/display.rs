@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::accounts::account;
 use crate::events::event::{EventView, Kind, Status};
 use crate::i18n::{Locale, format};
 use crate::names::Names;
@@ -15,6 +16,8 @@ pub struct TeamNames {
     nav: Arc<Nav>,
     /// The names of teams that are not in the menu, such as archived ones.
     others: Names,
+    /// The time zone of the club.
+    zone: Zone,
 }
 
 impl TeamNames {
@@ -28,7 +31,7 @@ impl TeamNames {
         let others = teams.into_iter().filter(|id| !is_listed(id)).map(|id| id.to_string());
         let others: Vec<_> = others.collect();
         let others = Names::load(db, others.iter().map(String::as_str))?;
-        Ok(Self { nav: Arc::clone(nav), others })
+        Ok(Self { nav: Arc::clone(nav), others, zone: account::find(db)?.timezone })
     }
 
     /// The name of a team.
@@ -54,7 +57,9 @@ pub struct EventText {
     pub title: String,
     /// The local day on which the event starts.
     pub day: Day,
-    /// When it starts: `18:00`, or `All day`.
+    /// When it starts: `18:00`, or `All day`. With the place of its time zone, if the clocks of the club show another time.
+    pub start: String,
+    /// When it starts, and until which day it lasts if that is a later one.
     pub time: String,
     /// Name of the location.
     pub place: Option<String>,
@@ -64,11 +69,7 @@ pub struct EventText {
 impl EventText {
     pub fn new(view: &EventView, teams: &TeamNames) -> Self {
         let event = &view.event;
-        let time = if event.all_day {
-            t!("All day").to_owned()
-        } else {
-            format::time(Locale::current_or_english(), view.starts_local)
-        };
+        let start = start_time(view, &teams.zone);
         Self {
             id: event.id,
             team: teams.name(event.team_id),
@@ -76,7 +77,8 @@ impl EventText {
             kind: event.kind,
             title: event.shown_title().into_owned(),
             day: view.starts_local.day(),
-            time,
+            time: with_last_day(&start, view),
+            start,
             place: view.location.as_ref().map(|place| place.name.clone()),
             status: event.status,
         }
@@ -110,6 +112,39 @@ impl EventText {
             Status::Scheduled | Status::Completed => None,
         }
     }
+}
+
+/// When an event starts, without its day.
+fn start_time(view: &EventView, club_zone: &Zone) -> String {
+    let event = &view.event;
+    if event.all_day {
+        return t!("All day").to_owned();
+    }
+    let time = format::time(Locale::current_or_english(), view.starts_local);
+    if club_zone.local(event.starts_at) == view.starts_local {
+        return time;
+    }
+    // `America/New_York` is the time in New York.
+    let place = event.timezone.name().rsplit('/').next().unwrap_or_default();
+    format!("{time} ({})", place.replace('_', " "))
+}
+
+/// Adds the last day of an event that lasts several days.
+fn with_last_day(start: &str, view: &EventView) -> String {
+    let last = last_day(view);
+    if last == view.starts_local.day() {
+        return start.to_owned();
+    }
+    let day = format::near_day(Locale::current_or_english(), last);
+    t!("{start} until {day}", start, day)
+}
+
+/// The last day on which an event takes place. One that ends at midnight does not reach the next day.
+pub(super) fn last_day(view: &EventView) -> Day {
+    let (first, end) = (view.starts_local.day(), view.ends_local);
+    let last =
+        if end == end.day().at_midnight() { end.day().plus_days(-1) } else { Some(end.day()) };
+    last.unwrap_or(first).max(first)
 }
 
 /// When an event starts: `Sat, 14 Nov 2026, 18:05`, or only the day if it has no times.

@@ -1,8 +1,9 @@
 //! `/events/{event}/edit`: the form to change an event or its series.
 
 use super::concurrent_edit::{self, ChangedField};
-use super::event_form::{self, FIELDS, TeamData};
+use super::event_form::{self, FIELDS, TAKES_PLACE, TeamData};
 use super::preview::Preview;
+use super::taken_duties;
 use super::{Coach, CoachForm, event_path};
 use crate::events::edit::{self, EventChange};
 use crate::events::event::{self, Event, EventView, Status};
@@ -82,7 +83,8 @@ fn show(visitor: &Coach, data: PageData, form: FilledForm, extra: Extra) -> Page
 
 /// Adds what depends on the event to a form.
 fn of_event(form: FilledForm, event: &Event) -> FilledForm {
-    let is_series = event.series_id.is_some();
+    let (is_series, is_postponed) = (event.series_id.is_some(), event.status == Status::Postponed);
+    let form = if is_postponed { form } else { form.cleared(TAKES_PLACE) };
     event_form::add_deadline_option(form, event).only_if(is_series, "apply_to").without("repeat")
 }
 
@@ -120,10 +122,9 @@ impl SubmittedChange {
 
     fn preview(&self, tx: &Tx<'_>) -> Result<Preview> {
         let change = Fields::read(self.body.clone())?;
-        let (events, warnings) = edit::preview(tx, &self.access, self.id, &change)?;
-        let mut preview = Preview::load(tx, &self.access, &events, &warnings, &[].into())?;
-        preview.dates = Vec::new();
-        Ok(preview)
+        let (changed, warnings) = edit::preview(tx, &self.access, self.id, &change)?;
+        taken_duties::check(&changed, tx.now())?;
+        Preview::load_of_change(tx, &self.access, &changed, &warnings)
     }
 
     /// Saves the change, unless the visitor must see first what somebody else changed or what the event overlaps with.
@@ -149,29 +150,48 @@ pub(super) async fn save(
 ) -> PageResult {
     let data = load(&visitor, id).await?;
     let nonce = parse_nonce(&sent)?;
-    let mut form = of_event(FilledForm::submitted(FIELDS, &sent), &data.event.event);
+    let form = of_event(FilledForm::submitted(FIELDS, &sent), &data.event.event);
+    let mut form = concurrent_edit::without_removed_duties(form, &data.event.event);
     let Some(submitted) = SubmittedChange::read(&mut form, &sent, &data) else {
         return show(&visitor, data, form, Extra::default());
     };
     if concurrent_edit::is_unchanged(&form) {
-        return Ok(see_other(&event_path(id)));
+        if data.event.event.status != Status::Postponed {
+            return Ok(see_other(&event_path(id)));
+        }
+        let error = mark!("Choose a new date or time. To keep the former one, check this box.");
+        return show(&visitor, data, form.with_error(TAKES_PLACE, error), Extra::default());
     }
     let submitted = std::sync::Arc::new(submitted);
     let request = std::sync::Arc::clone(&submitted);
     match visitor.write_once(nonce, move |tx| request.save(tx)).await {
         Ok(_) => return Ok(see_other(&format!("{}?done=saved", event_path(id)))),
         Err(error) if error.code == Code::PreconditionFailed => {}
-        Err(error) => {
-            form.accept::<()>(Err(error))?;
-            return show(&visitor, data, form, Extra::default());
-        }
+        Err(error) => return show_error(&visitor, id, form, error).await,
     }
     let data = load(&visitor, id).await?;
     let changed = concurrent_edit::merge(&mut form, &data.event.event);
     if !changed.is_empty() {
         return show(&visitor, data, form, Extra { changed, preview: None });
     }
-    let preview = visitor.write(move |tx| submitted.preview(tx)).await;
-    let preview = form.accept(preview)?;
-    show(&visitor, data, form, Extra { changed, preview })
+    match visitor.write(move |tx| submitted.preview(tx)).await {
+        Ok(preview) => show(&visitor, data, form, Extra { changed, preview: Some(preview) }),
+        Err(error) => show_error(&visitor, id, form, error).await,
+    }
+}
+
+/// The page with an error of the change, if the visitor can correct it.
+async fn show_error(
+    visitor: &Coach,
+    id: EventId,
+    mut form: FilledForm,
+    error: Error,
+) -> PageResult {
+    let is_taken = taken_duties::is_refused(&error);
+    form.accept::<()>(Err(error))?;
+    let data = load(visitor, id).await?;
+    if is_taken {
+        taken_duties::restore(&mut form, &data.event.event);
+    }
+    show(visitor, data, form, Extra::default())
 }

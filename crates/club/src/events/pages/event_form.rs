@@ -15,6 +15,8 @@ use crate::web::form::{Choice, Field, FilledForm, Rows};
 
 /// The option of the list of places that adds a new one.
 pub(super) const NEW_PLACE: &str = "new";
+/// The checkbox that puts a postponed event back on the schedule.
+pub(super) const TAKES_PLACE: &str = "takes_place";
 /// The deadlines of the list, in hours before the start.
 const DEADLINES: [i64; 8] = [1, 2, 6, 12, 24, 48, 72, 168];
 /// The maximum number of places in the list.
@@ -84,6 +86,13 @@ pub(super) const FIELDS: &[Field] = &[
         .when("type", &["game"]),
     Field::line("title", "Title", 120)
         .hint("If you leave it empty, the title is the type or the opponent."),
+    // Only for a postponed event.
+    Field::check(
+        TAKES_PLACE,
+        "Put the event back on the schedule",
+        "It takes place at this date and time, also if you did not change them.",
+    )
+    .page_only(),
     Field::day("date", "Date").page_only().required("Choose a date."),
     Field::level_pair(
         "",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::answer::{self, RejectedAnswer};
-use super::display::{EventText, TeamNames, kind_label};
+use super::display::{EventText, TeamNames, kind_label, last_day};
 use super::load_access;
 use super::map_link::MapLinks;
 use super::other_club;
@@ -252,7 +252,7 @@ impl EventPageData {
     /// The type and the day: `Game · Saturday 16 May`.
     fn headline(&self) -> String {
         let (locale, event) = (Locale::current_or_english(), &self.view.event);
-        let (first, end) = (self.view.starts_local.day(), self.view.ends_local);
+        let (first, last) = (self.view.starts_local.day(), last_day(&self.view));
         let today = self.zone.day(self.now);
         let text = |day: Day| {
             if day.year() == today.year() {
@@ -261,11 +261,10 @@ impl EventPageData {
                 format::day_with_weekday(locale, day)
             }
         };
-        let ends_at_midnight = end == end.day().at_midnight();
-        let last = if ends_at_midnight { end.day().plus_days(-1) } else { Some(end.day()) };
-        let days = match last.filter(|last| *last > first) {
-            Some(last) => t!("{first} to {last}", first = text(first), last = text(last)),
-            None => text(first),
+        let days = if last > first {
+            t!("{first} to {last}", first = text(first), last = text(last))
+        } else {
+            text(first)
         };
         format!("{} · {days}", kind_label(event.kind))
     }

@@ -207,7 +207,7 @@ fn edit_form(place: &Location) -> FilledForm {
         _ => String::new(),
     };
     let form = FilledForm::empty(FIELDS).filled_from(place).with("coordinates", coordinates);
-    form.version(place.version)
+    form.version(place.version).fingerprint()
 }
 
 async fn one(visitor: Visitor<EventsWrite>, PathParams(id): PathParams<LocationId>) -> PageResult {
@@ -230,7 +230,7 @@ async fn save(
         let save = move |tx: &Tx<'_>| location::change(tx, id, &expected, change);
         match visitor.write(save).await {
             Err(error) if error.code == Code::PreconditionFailed => {
-                form.report_conflict(place.version);
+                form.combine_with(&edit_form(&place));
             }
             result => {
                 if form.accept(result)?.is_some() {

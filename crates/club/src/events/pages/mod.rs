@@ -20,6 +20,7 @@ mod schedule_page;
 mod schedule_query;
 mod status_pages;
 mod subscribe;
+mod taken_duties;
 
 use crate::accounts::permissions::AccessLevel;
 use crate::accounts::roster_access::RosterAccess;

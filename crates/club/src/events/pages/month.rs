@@ -1,6 +1,6 @@
 //! The month view: a calendar grid. On a phone each day has dots, and a link to the events below the grid.
 
-use super::display::{EventText, TeamNames};
+use super::display::{EventText, TeamNames, last_day};
 use super::schedule_query::month_bounds;
 use crate::events::event::{self, EventFilter, EventView, Kind};
 use crate::i18n::{Locale, format};
@@ -106,10 +106,7 @@ pub(super) fn is_in_month(view: &EventView, first: Day) -> bool {
     takes_place(view, first, last.unwrap_or(first))
 }
 
-/// Whether an event takes place between two days. One that ends at midnight does not reach the next day.
+/// Whether an event takes place between two days.
 fn takes_place(view: &EventView, from: Day, until: Day) -> bool {
-    let (first, end) = (view.starts_local.day(), view.ends_local);
-    let last =
-        if end == end.day().at_midnight() { end.day().plus_days(-1) } else { Some(end.day()) };
-    first <= until && from <= last.unwrap_or(first).max(first)
+    view.starts_local.day() <= until && from <= last_day(view)
 }

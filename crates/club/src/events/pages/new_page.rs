@@ -141,8 +141,7 @@ fn default_form(data: &TeamData, model: Option<&Event>, is_copy: bool, day: Day)
             .with("ends_at", USUAL_TIMES.1)
             .with("rsvp_enabled", "yes");
     };
-    let form = event_form::from_event(event).cleared("ends_on");
-    let form = form.with("date", day.to_string());
+    let form = with_date(event_form::from_event(event), event, day);
     let is_active = data.places.iter().any(|place| Some(place.id) == event.location_id);
     let form = if is_active { form } else { form.cleared("location_id") };
     // A deadline that is not in the list belongs to the date of the event.
@@ -159,11 +158,24 @@ fn default_form(data: &TeamData, model: Option<&Event>, is_copy: bool, day: Day)
     let own = ["title", "opponent", "home_away", "uniform", "notes", "all_day", "capacity"];
     let own = own.into_iter().map(str::to_owned).chain(duties);
     let form = own.fold(form, |form, name| form.cleared(&name)).with("type", "practice");
+    // A practice is on one day, unless it ends after midnight.
+    let is_overnight = form.text("ends_at") <= form.text("starts_at") && !event.all_day;
+    let form = if is_overnight { form } else { form.cleared("ends_on") };
     let has_times = !form.text("starts_at").is_empty();
     if has_times {
         return form;
     }
     form.with("starts_at", USUAL_TIMES.0).with("ends_at", USUAL_TIMES.1)
+}
+
+/// Moves the form of an event to another date. An event of several days lasts as many days from there.
+fn with_date(form: FilledForm, event: &Event, date: Day) -> FilledForm {
+    let days = |from: Day, to: Day| to.at_midnight().seconds_since(from.at_midnight()) / 86_400;
+    let first = event.span().starts_local().day();
+    let last = form.text("ends_on").parse::<Day>().ok();
+    let last = last.and_then(|last| date.plus_days(days(first, last)));
+    let form = form.cleared("ends_on").with("date", date.to_string());
+    last.map_or(form.clone(), |last| form.with("ends_on", last.to_string()))
 }
 
 /// The first date after the event and after today with the same weekday.

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kit::LocalTime;
 use kit::secret::{hex, sha256};
+use kit::time::LocalMoment;
 
 use super::event_form::kind_label;
 use super::recurrence_form;
@@ -88,6 +90,26 @@ impl Preview {
         })
     }
 
+    /// The preview of a change: events before and after it.
+    pub(super) fn load_of_change(
+        db: &Reader<'_>,
+        access: &TeamAccess,
+        changed: &[(Event, Event)],
+        warnings: &[Warning],
+    ) -> Result<Self> {
+        let events: Vec<_> = changed.iter().map(|(_, after)| after.clone()).collect();
+        let preview = Self::load(db, access, &events, warnings, &BTreeSet::new())?;
+        let locale = Locale::current_or_english();
+        let moved = changed
+            .iter()
+            .filter(|(before, after)| before.span() != after.span() && has_skipped_start(after));
+        let moved =
+            moved.map(|(_, after)| format::appointment(locale, after.span().starts_local()));
+        let moved: Vec<_> = moved.collect();
+        let seen = format!("{},{}", preview.seen, moved_key(&moved));
+        Ok(Self { dates: Vec::new(), moved, seen, ..preview })
+    }
+
     /// Adds the recurrence in words.
     pub(super) fn recurrence(self, form: &FilledForm, skipped: &BTreeSet<Day>) -> Self {
         Self { recurrence: recurrence_form::in_words(form, skipped), ..self }
@@ -109,8 +131,23 @@ impl Preview {
         let keys = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
         let (seen, now) = (keys(submitted.text("seen")), keys(&self.seen));
         let dates = self.dates.is_empty() || seen.first() == now.first();
-        dates && self.conflicts.iter().all(|conflict| seen.contains(&conflict.key))
+        // The dates of a series include their times.
+        let is_change = self.dates.is_empty() && !self.moved.is_empty();
+        let moved = !is_change || seen.contains(&moved_key(&self.moved));
+        dates && moved && self.conflicts.iter().all(|conflict| seen.contains(&conflict.key))
     }
+}
+
+/// Identifies the times that a clock change moves.
+fn moved_key(moved: &[String]) -> String {
+    short_hash(&moved.join(";"))
+}
+
+/// Whether a clock change skips the time at which an event of a series would start, so that it starts at another one.
+fn has_skipped_start(event: &Event) -> bool {
+    let Some(planned) = event.occurrence.filter(|_| !event.all_day) else { return false };
+    matches!(event.timezone.moment(planned), LocalMoment::Never { .. })
+        && event.timezone.resolve(planned) == Some(event.starts_at)
 }
 
 /// The type and the times of an event.
@@ -165,24 +202,44 @@ fn load_conflicts(
         let empty = Conflict { day, label, sentences: Vec::new(), key: String::new() };
         let conflict = conflicts.entry(event.starts_at).or_insert(empty);
         conflict.key = short_hash(&format!("{}{key}", conflict.key));
-        conflict.sentences.extend(sentences(warning, other, &names));
+        conflict.sentences.extend(sentences(warning, (day, other), &names));
     }
     Ok(conflicts.into_values().collect())
 }
 
-/// A warning in words.
-fn sentences(warning: &Warning, other: Option<&Event>, names: &Names) -> Vec<Sentence> {
+/// Start and end of an event. The days are named if it is not on this day only.
+fn start_and_end(event: &Event, day: Day) -> (String, String) {
+    let (locale, span) = (Locale::current_or_english(), event.span());
+    let (start, end) = (span.starts_local(), span.ends_local());
+    if span.all_day {
+        let last = end.day().plus_days(-1).unwrap_or(end.day());
+        let text = |day| format::day_with_weekday(locale, day);
+        return (text(start.day()), text(last));
+    }
+    let text = |local: LocalTime, is_named| {
+        if is_named { format::appointment(locale, local) } else { format::time(locale, local) }
+    };
+    let has_other_end = start.day() != end.day();
+    (text(start, start.day() != day || has_other_end), text(end, has_other_end))
+}
+
+/// A warning about an event on a day in words, with the other event.
+fn sentences(
+    warning: &Warning,
+    (day, other): (Day, Option<&Event>),
+    names: &Names,
+) -> Vec<Sentence> {
     let locale = Locale::current_or_english();
     let has = |kind| warning.conflict_types.contains(&kind);
     let about = |sentence: Sentence| {
         let Some(other) = other else { return sentence };
-        let span = other.span();
+        let (start, end) = start_and_end(other, day);
         let team = names.get(&other.team_id.to_string()).unwrap_or_default().to_owned();
         sentence
             .name("team", &team)
             .name("title", &other.title)
-            .word("start", format::time(locale, span.starts_local()))
-            .word("end", format::time(locale, span.ends_local()))
+            .word("start", start)
+            .word("end", end)
     };
     let mut sentences = Vec::new();
     sentences.extend(match other {

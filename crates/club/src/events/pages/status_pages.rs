@@ -7,6 +7,7 @@ use crate::events::edit::{self, ApplyTo};
 use crate::prelude::*;
 use crate::web::confirm::ConfirmPage;
 use crate::web::form::{Field, FilledForm};
+use crate::web::form_dedup::Submission;
 use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
 
@@ -74,22 +75,29 @@ fn show_delete(visitor: &Coach, announced: &AffectedEvent, form: FilledForm) -> 
 
 pub(super) async fn ask_delete(visitor: Coach, PathParams(id): PathParams<EventId>) -> PageResult {
     let announced = AffectedEvent::load(&visitor, id).await?;
-    show_delete(&visitor, &announced, FilledForm::empty(DELETE_FIELDS))
+    let form = FilledForm::empty(DELETE_FIELDS).nonce(new_nonce(visitor.app()));
+    show_delete(&visitor, &announced, form)
 }
 
 pub(super) async fn delete(
     PathParams(id): PathParams<EventId>,
     CoachForm { visitor, form: sent }: CoachForm,
 ) -> PageResult {
-    let announced = AffectedEvent::load(&visitor, id).await?;
-    let access = visitor.team_access().await?;
-    let (mut form, team) =
-        (FilledForm::submitted(DELETE_FIELDS, &sent), announced.event.event.team_id);
+    let (nonce, access) = (parse_nonce(&sent)?, visitor.team_access().await?);
+    let mut form = FilledForm::submitted(DELETE_FIELDS, &sent);
     let apply_to = ApplyTo::parse(form.text("apply_to")).unwrap_or(ApplyTo::This);
-    let delete =
-        move |tx: &Tx<'_>| edit::delete(tx, &access, id, &IfMatch::Absent, apply_to).map(drop);
-    match form.accept(visitor.write(delete).await)? {
-        Some(()) => Ok(see_other(&format!("/schedule?team={team}&done=deleted"))),
-        None => show_delete(&visitor, &announced, form),
-    }
+    // The event is gone when the form is sent again, so its team is the result.
+    let delete = move |tx: &Tx<'_>| {
+        let deleted = edit::delete(tx, &access, id, &IfMatch::Absent, apply_to)?;
+        Ok(deleted.event.team_id)
+    };
+    let team = match form.accept(visitor.write_once(nonce, delete).await)? {
+        Some(Submission::Accepted(team)) => team.to_string(),
+        Some(Submission::Duplicate(team)) => team,
+        None => {
+            let announced = AffectedEvent::load(&visitor, id).await?;
+            return show_delete(&visitor, &announced, form);
+        }
+    };
+    Ok(see_other(&format!("/schedule?team={team}&done=deleted")))
 }

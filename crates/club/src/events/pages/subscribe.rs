@@ -6,12 +6,11 @@ use crate::events::feed::{self, Feed, NewFeed};
 use crate::events::{EventsAnswer, EventsRead};
 use crate::names::Names;
 use crate::prelude::*;
-use crate::web::confirm::{ConfirmPage, NoticePage};
+use crate::web::confirm::ConfirmPage;
 use crate::web::form::{Field, FilledForm};
 use crate::web::form_dedup::{Submission, submit_once};
 use crate::web::prelude::*;
 use crate::web::qr_code::QrCodeImage;
-use crate::web::sentence::Sentence;
 
 const PAGE: &str = "/schedule/subscribe";
 const FIELDS: &[Field] = &[
@@ -19,6 +18,12 @@ const FIELDS: &[Field] = &[
         .required("Choose what the calendar contains.")
         .page_only(),
     Field::check("games_only", "Only games and tournaments", "").page_only(),
+];
+/// The fields of the page that replaces a link.
+const REPLACEMENT_FIELDS: &[Field] = &[
+    Field::hidden("replaces").page_only(),
+    Field::hidden("feed").page_only(),
+    Field::hidden("games_only").page_only(),
 ];
 const DONE: [(&str, &str); 1] =
     [("revoked", mark!("Link revoked. Calendar apps that use it no longer get the schedule."))];
@@ -161,8 +166,12 @@ async fn create(VisitorForm { visitor, form }: VisitorForm<EventsAnswer>) -> Pag
     };
     let (access, roster_access) = load_access(&visitor).await?;
     let ttl = visitor.app().config.idempotency_ttl;
+    let replaced = form.text("replaces").parse().ok();
     let work = move |tx: &Tx<'_>| {
         submit_once(tx, &nonce, ttl, |tx| {
+            if let Some(replaced) = replaced {
+                revoke_in(tx, &access, replaced)?;
+            }
             let (feed, token) = feed::create(tx, &access, new)?;
             let names = names_of(tx, std::slice::from_ref(&feed), &roster_access)?;
             Ok((feed.id.to_string(), (names.concat(), token)))
@@ -171,24 +180,38 @@ async fn create(VisitorForm { visitor, form }: VisitorForm<EventsAnswer>) -> Pag
     let Some(submission) = form.accept(visitor.write(work).await)? else {
         return list_page(&visitor, form).await;
     };
-    let frame = visitor.frame(t!("Your calendar link"), Section::Schedule);
-    let Submission::Accepted((name, token)) = submission else {
-        let page = NoticePage {
-            frame,
-            lead: None,
-            text: Sentence::new(
-                "The link was already created, and is shown only once. If you did not copy it, revoke it and create a new one.",
-            ),
-            back: PAGE.to_owned(),
-            back_label: mark!("Back to your links"),
-        };
-        return page.respond();
+    let (name, token) = match submission {
+        Submission::Accepted(created) => created,
+        Submission::Duplicate(id) => return offer_replacement(&visitor, &form, id),
     };
+    let frame = visitor.frame(t!("Your calendar link"), Section::Schedule);
     let url = visitor.url(&format!("/calendar/{token}.ics"));
     let address = url.split_once("://").map_or(url.as_str(), |(_, address)| address);
     let webcal = format!("webcal://{address}");
     let qr_code = QrCodeImage::new(&webcal)?;
     render(StatusCode::OK, &CreatedPage { frame, name, url, webcal, qr_code })
+}
+
+/// The page after a form was sent again. The link cannot be shown again, so that a new one can replace it.
+fn offer_replacement(
+    visitor: &Visitor<EventsAnswer>,
+    created: &FilledForm,
+    id: String,
+) -> PageResult {
+    let form = FilledForm::empty(REPLACEMENT_FIELDS)
+        .with("replaces", id)
+        .with("feed", created.text("feed"))
+        .nonce(new_nonce(visitor.app()));
+    let is_limited = created.is_checked("games_only");
+    let form = if is_limited { form.with("games_only", "yes") } else { form.without("games_only") };
+    let frame = visitor.frame(t!("The link was already created"), Section::Schedule);
+    ConfirmPage::new(frame, "Create a new link", PAGE)
+        .harmless()
+        .lead("A link is shown only once. If you have not copied it, create a new one.")
+        .effect("The new link replaces the one that was just created, which stops working.")
+        .back_label("Keep the link")
+        .form(form, "No link was created")
+        .respond()
 }
 
 async fn confirm(visitor: Visitor<EventsRead>, PathParams(id): PathParams<FeedId>) -> PageResult {
@@ -206,10 +229,14 @@ async fn revoke(
     VisitorForm { visitor, .. }: VisitorForm<EventsAnswer>,
 ) -> PageResult {
     let access = visitor.team_access().await?;
-    let work = move |tx: &Tx<'_>| feed::revoke(tx, &access, id, &IfMatch::Absent);
-    match visitor.write(work).await {
-        // A link that was revoked before is gone, too.
-        Err(error) if error.code != Code::InvalidState => Err(error.into()),
-        _ => Ok(see_other(&format!("{PAGE}?done=revoked"))),
+    visitor.write(move |tx| revoke_in(tx, &access, id)).await?;
+    Ok(see_other(&format!("{PAGE}?done=revoked")))
+}
+
+/// Revokes a link, unless it was revoked before.
+fn revoke_in(tx: &Tx<'_>, access: &TeamAccess, id: FeedId) -> Result<()> {
+    match feed::revoke(tx, access, id, &IfMatch::Absent) {
+        Err(error) if error.code != Code::InvalidState => Err(error),
+        _ => Ok(()),
     }
 }

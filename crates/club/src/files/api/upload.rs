@@ -17,6 +17,9 @@ pub async fn store(
     purpose: Purpose,
     sent: SentFile,
 ) -> Result<StoredFile> {
+    if let Some(detail) = sent.lost {
+        return Err(Error::invalid(vec![Fault::new("/file", "lost", detail)]));
+    }
     let checked = app.uploads.check(sent.bytes, purpose.requirements()).await?;
     let (id, name) = (app.new_id(), file::stored_name(&sent.name, &checked));
     let size = i64::try_from(checked.bytes.len())
@@ -64,6 +67,8 @@ pub async fn receive_attachments<N: Permission>(
     let mut files = visitor.read(move |db| file::list_attachable(db, &ids, &owner)).await?;
     if files.len() + sent.len() > MAX_ATTACHMENTS {
         form.faults.add("file", t!("Attach at most {max} files.", max = MAX_ATTACHMENTS));
+    } else if let Some(reason) = sent.iter().find_map(|file| file.lost) {
+        form.faults.add("file", t!(reason));
     } else if !sent.is_empty() {
         files.extend(store_attachments(visitor, &mut form, sent).await?);
     }

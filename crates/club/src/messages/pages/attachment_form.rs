@@ -11,7 +11,7 @@ use crate::web::prelude::*;
 /// The files that were received, with a checkbox for each.
 pub(super) const ATTACHED: Field = Field::checks("attachment_ids", "Attached files", &[]);
 pub(super) const NEW_FILES: Field = Field::file("file", "Add photos or PDFs")
-    .hint("JPEG, PNG, WebP, GIF or PDF, up to 10 files of 10 MB each. Where a photo was taken is not stored.")
+    .hint("JPEG, PNG, WebP, GIF or PDF, up to 10 files of 10 MB each, and 24 MB at once. Where a photo was taken is not stored.")
     .attributes(ACCEPT_ATTACHMENTS);
 
 /// The fields as they are shown.

@@ -46,6 +46,24 @@ struct Editable {
     is_staff: bool,
 }
 
+impl Editable {
+    fn attachment_ids(&self) -> Vec<FileId> {
+        self.message.attachments.0.iter().map(|one| one.id).collect()
+    }
+
+    /// The form with the saved values.
+    fn form(&self) -> FilledForm {
+        let MessageRecord { audience, subject, body, publish_at, pinned, version, .. } =
+            &self.message;
+        let values =
+            json!({ "subject": subject, "body": body, "publish_at": publish_at, "pinned": pinned });
+        let form = FilledForm::empty(FIELDS).zone(&self.zone).filled_from(&values);
+        let ids = self.attachment_ids().into_iter().map(|id| id.to_string());
+        let form = audience_form::fill(form, audience).with_all("attachment_ids", ids);
+        form.version(*version).fingerprint()
+    }
+}
+
 async fn load(visitor: &Visitor<impl Permission>, id: MessageId) -> Result<Editable> {
     let access = viewer(visitor).await?.access;
     visitor
@@ -75,17 +93,10 @@ pub(super) async fn form(
         };
         return page.respond();
     }
-    let MessageRecord { audience, subject, body, publish_at, pinned, version, .. } =
-        editable.message.clone();
-    let values =
-        json!({ "subject": subject, "body": body, "publish_at": publish_at, "pinned": pinned });
-    let form = FilledForm::empty(FIELDS).zone(&editable.zone).filled_from(&values);
-    let form = audience_form::fill(form, &audience).version(version);
-    let ids: Vec<_> = editable.message.attachments.0.iter().map(|one| one.id).collect();
-    let form = form.with_all("attachment_ids", ids.iter().map(ToString::to_string));
+    let ids = editable.attachment_ids();
     let read = move |db: &Reader<'_>| file::list_attachable(db, &ids, &id.to_string());
     let files = visitor.read(read).await?;
-    show(&visitor, &editable, form, files)
+    show(&visitor, &editable, editable.form(), files)
 }
 
 fn show(
@@ -120,7 +131,7 @@ pub(super) async fn save(
         let save = move |tx: &Tx<'_>| editing::change(tx, &access, id, &expected, change);
         match visitor.write(save).await {
             Err(error) if error.code == Code::PreconditionFailed => {
-                form.report_conflict(editable.message.version);
+                form.combine_with(&editable.form());
             }
             result => {
                 if form.accept(result)?.is_some() {
@@ -209,7 +220,9 @@ pub(super) async fn retract(
     let access = viewer(&visitor).await?.access;
     let retract = move |tx: &Tx<'_>| {
         let before = message::find_managed(tx, &access, id)?;
-        editing::retract(tx, &access, id, &IfMatch::Absent)?;
+        if before.status != Status::Retracted {
+            editing::retract(tx, &access, id, &IfMatch::Absent)?;
+        }
         Ok(before.status)
     };
     Ok(match visitor.write(retract).await? {

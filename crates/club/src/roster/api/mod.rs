@@ -255,7 +255,7 @@ pub(super) fn check_batch(batch: &RosterBatch, fields: &mut Fields) {
 pub(super) fn birth_date(fields: &mut Fields, name: &str) -> Change<Day> {
     match fields.day(name) {
         Change::Set(day) if day.to_string().as_str() < "1900" => {
-            fields.fault(name, "out_of_range", "`birth_date` must be 1900-01-01 or later.");
+            fields.fault(name, "out_of_range", "The birth date must be 1900-01-01 or later.");
             Change::Keep
         }
         day => day,

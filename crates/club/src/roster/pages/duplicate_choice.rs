@@ -79,6 +79,7 @@ pub(super) fn options(
         let reason = match one.matched_on {
             MatchedOn::Email => t!("same email address"),
             MatchedOn::NameAndBirthDate => t!("same name and birth date"),
+            MatchedOn::NameAndTeam => t!("same name on this team"),
         };
         let about = if own.is_empty() {
             reason.to_owned()

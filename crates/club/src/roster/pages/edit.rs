@@ -27,21 +27,6 @@ const FIELDS: &[Field] = &[
     MEDICAL_NOTE,
 ];
 
-/// The fields whose saved values are shown if somebody else changed them meanwhile.
-const COMPARED: [(&str, &str); 11] = [
-    ("first_name", mark!("First name")),
-    ("last_name", mark!("Last name")),
-    ("preferred_name", mark!("Preferred name")),
-    ("jersey_number", mark!("Jersey number")),
-    ("positions", mark!("Positions")),
-    ("status", mark!("Status")),
-    ("birth_date", mark!("Birth date")),
-    ("email", mark!("Email")),
-    ("phone", mark!("Phone")),
-    ("address", mark!("Address")),
-    ("emergency_contact", mark!("Emergency contact")),
-];
-
 /// The person as saved.
 struct SavedMember {
     header: TeamHeader,
@@ -68,7 +53,7 @@ impl SavedMember {
     fn form(&self) -> FilledForm {
         let form = FilledForm::empty(FIELDS).filled_from(&self.member);
         let form = form.with("positions", self.member.positions.0.join(", "));
-        self.prepare(form.version(self.member.version))
+        self.prepare(form.version(self.member.version).fingerprint())
     }
 
     /// Leaves out the medical note, if there is one: it is shown only on request.
@@ -84,15 +69,6 @@ impl SavedMember {
         }
         form.finish(body)
     }
-
-    /// What somebody else saved meanwhile: the labels and values of fields that differ from what was entered.
-    fn differences(&self, entered: &FilledForm) -> Vec<(&'static str, String)> {
-        let saved = self.form();
-        let differ =
-            |(name, _): &&(&'static str, &'static str)| saved.text(name) != entered.text(name);
-        let differing = COMPARED.iter().filter(differ);
-        differing.map(|(name, label)| (t!(label), saved.text(name).to_owned())).collect()
-    }
 }
 
 #[derive(Template)]
@@ -101,7 +77,8 @@ struct EditPage {
     frame: Frame,
     saved: SavedMember,
     form: FilledForm,
-    differences: Vec<(&'static str, String)>,
+    /// A medical note that was entered while somebody else added one.
+    unsaved_note: String,
 }
 
 impl EditPage {
@@ -119,15 +96,10 @@ impl EditPage {
     }
 }
 
-fn page(
-    visitor: &Staff,
-    saved: SavedMember,
-    form: FilledForm,
-    differences: Vec<(&'static str, String)>,
-) -> PageResult {
+fn page(visitor: &Staff, saved: SavedMember, form: FilledForm, unsaved_note: String) -> PageResult {
     let title = t!("Edit {name}", name = name_of(&saved.member));
     let frame = visitor.frame(title, Section::MyTeams).team(saved.header.team.id);
-    render(form.status(), &EditPage { frame, saved, form, differences })
+    render(form.status(), &EditPage { frame, saved, form, unsaved_note })
 }
 
 async fn read(visitor: &Staff, at: (TeamId, MemberId)) -> Result<SavedMember> {
@@ -141,7 +113,7 @@ pub(super) async fn edit(
 ) -> PageResult {
     let saved = read(&visitor, at).await?;
     let form = saved.form();
-    page(&visitor, saved, form, Vec::new())
+    page(&visitor, saved, form, String::new())
 }
 
 pub(super) async fn save(
@@ -154,13 +126,11 @@ pub(super) async fn save(
     let mut form = saved.prepare(submitted);
     if saved.has_note && !entered_note.is_empty() {
         // Somebody else added a note meanwhile. It must not be overwritten unseen, and the entered one must not get lost.
-        form.report_conflict(saved.member.version);
-        let mut differences = saved.differences(&form);
-        differences.push((t!("Your medical note, which was not saved"), entered_note));
-        return page(&visitor, saved, form, differences);
+        form.combine_with(&saved.form());
+        return page(&visitor, saved, form, entered_note);
     }
     let Some(change) = saved.change(&mut form) else {
-        return page(&visitor, saved, form, Vec::new());
+        return page(&visitor, saved, form, String::new());
     };
     let expected = form.expected_version();
     let save = move |tx: &Tx<'_>, access: &TeamAccess| {
@@ -169,13 +139,12 @@ pub(super) async fn save(
     match write(&visitor, at.0, save).await {
         Err(error) if error.code == Code::PreconditionFailed => {
             let saved = read(&visitor, at).await?;
-            form.report_conflict(saved.member.version);
-            let differences = saved.differences(&form);
-            page(&visitor, saved, form, differences)
+            form.combine_with(&saved.form());
+            page(&visitor, saved, form, String::new())
         }
         result => match form.accept(result)? {
             Some(()) => Ok(see_other(&format!("{}?done=saved", member_path(at.0, at.1)))),
-            None => page(&visitor, saved, form, Vec::new()),
+            None => page(&visitor, saved, form, String::new()),
         },
     }
 }

@@ -1,5 +1,7 @@
 //! `/teams/{team}/roster/{member}/move` and `/remove`: a person moves to another team, or leaves this one.
 
+use std::time::Duration;
+
 use super::{Staff, StaffForm, load_for_change, member_path, name_of, roster_path, write};
 use crate::prelude::*;
 use crate::roster::guards;
@@ -10,6 +12,7 @@ use crate::teams::header::TeamHeader;
 use crate::teams::team::{self, Status, TeamFilter};
 use crate::web::confirm::ConfirmPage;
 use crate::web::form::{Field, FilledForm};
+use crate::web::form_dedup::{Nonce, Submission, submit_once};
 use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
 
@@ -51,6 +54,28 @@ async fn read(visitor: &Staff, at: (TeamId, MemberId)) -> Result<LeavingMember> 
     visitor.read(move |db| load(db, &access, at)).await
 }
 
+/// A form that takes effect once.
+struct Sent {
+    nonce: Nonce,
+    ttl: Duration,
+}
+
+impl Sent {
+    fn new(visitor: &Staff, form: &Form) -> Result<Self> {
+        Ok(Self { nonce: parse_nonce(form)?, ttl: visitor.app().config.idempotency_ttl })
+    }
+
+    /// The result of the form if it was sent before. Otherwise fails with this error.
+    async fn find_result(self, visitor: &Staff, error: Error) -> Result<String> {
+        let find = move |tx: &Tx<'_>| {
+            submit_once(tx, &self.nonce, self.ttl, |_| Err::<(String, String), _>(error))
+        };
+        Ok(match visitor.write(find).await? {
+            Submission::Accepted(id) | Submission::Duplicate(id) => id,
+        })
+    }
+}
+
 #[derive(Template)]
 #[template(path = "roster/move.html")]
 struct MovePage {
@@ -84,6 +109,7 @@ pub(super) async fn choose_team(
     let number = leaving.member.jersey_number.clone().unwrap_or_default();
     let version = leaving.member.version;
     let form = FilledForm::empty(FIELDS).with("jersey_number", number).version(version);
+    let form = form.nonce(new_nonce(visitor.app()));
     move_page(&visitor, leaving, form)
 }
 
@@ -91,10 +117,18 @@ pub(super) async fn move_away(
     PathParams(at): PathParams<(TeamId, MemberId)>,
     StaffForm { visitor, form }: StaffForm,
 ) -> PageResult {
-    let leaving = read(&visitor, at).await?;
+    let sent = Sent::new(&visitor, &form)?;
     let mut form = FilledForm::submitted(FIELDS, &form);
     let body = form.body();
     let to: Option<TeamId> = body["team_id"].as_str().and_then(|id| id.parse().ok());
+    let leaving = match read(&visitor, at).await {
+        Ok(leaving) => leaving,
+        Err(error) => {
+            let id = sent.find_result(&visitor, error).await?;
+            let team = to.map(|team| team.to_string()).unwrap_or_default();
+            return Ok(see_other(&format!("/teams/{team}/roster/{id}?done=moved")));
+        }
+    };
     let number = body["jersey_number"].as_str().map(str::to_owned);
     let Some(to) = to.filter(|_| form.faults.is_empty()) else {
         form.faults.add("team", t!("Choose a team."));
@@ -103,10 +137,19 @@ pub(super) async fn move_away(
     let expected = form.expected_version();
     let work = move |tx: &Tx<'_>, access: &TeamAccess| {
         let to = Move { team_id: to, jersey_number: number };
-        moving::move_to_team(tx, access, at, &expected, to).map(|member| member.id)
+        let work = |tx: &Tx<'_>| {
+            let moved = moving::move_to_team(tx, access, at, &expected, to)?;
+            Ok((moved.id.to_string(), moved.id))
+        };
+        submit_once(tx, &sent.nonce, sent.ttl, work)
     };
     match write(&visitor, at.0, work).await {
-        Ok(id) => Ok(see_other(&format!("{}?done=moved", member_path(to, id)))),
+        Ok(Submission::Accepted(id)) => {
+            Ok(see_other(&format!("{}?done=moved", member_path(to, id))))
+        }
+        Ok(Submission::Duplicate(id)) => {
+            Ok(see_other(&format!("{}/{id}?done=moved", roster_path(to))))
+        }
         Err(error) if error.code == Code::PreconditionFailed => {
             form.report_conflict(leaving.member.version);
             move_page(&visitor, leaving, form)
@@ -137,6 +180,7 @@ pub(super) async fn confirm(
 ) -> PageResult {
     let leaving = read(&visitor, at).await?;
     let form = FilledForm::empty(&[]).version(leaving.member.version);
+    let form = form.nonce(new_nonce(visitor.app()));
     confirm_page(&visitor, &leaving, form).respond()
 }
 
@@ -144,12 +188,25 @@ pub(super) async fn remove(
     PathParams(at): PathParams<(TeamId, MemberId)>,
     StaffForm { visitor, form }: StaffForm,
 ) -> PageResult {
-    let leaving = read(&visitor, at).await?;
+    let sent = Sent::new(&visitor, &form)?;
+    let leaving = match read(&visitor, at).await {
+        Ok(leaving) => leaving,
+        Err(error) => {
+            sent.find_result(&visitor, error).await?;
+            return Ok(see_other(&format!("{}?done=removed", roster_path(at.0))));
+        }
+    };
     let mut form = FilledForm::submitted(&[], &form);
     let expected = form.expected_version();
-    let work = move |tx: &Tx<'_>, _: &TeamAccess| member::remove(tx, at, &expected).map(drop);
+    let work = move |tx: &Tx<'_>, _: &TeamAccess| {
+        let remove = |tx: &Tx<'_>| {
+            member::remove(tx, at, &expected)?;
+            Ok((at.1.to_string(), ()))
+        };
+        submit_once(tx, &sent.nonce, sent.ttl, remove)
+    };
     match write(&visitor, at.0, work).await {
-        Ok(()) => Ok(see_other(&format!("{}?done=removed", roster_path(at.0)))),
+        Ok(_) => Ok(see_other(&format!("{}?done=removed", roster_path(at.0)))),
         Err(error) if error.code == Code::PreconditionFailed => {
             form.report_conflict(leaving.member.version);
             confirm_page(&visitor, &leaving, form).respond()

@@ -59,6 +59,9 @@ pub(super) async fn archive(
     VisitorForm { visitor, form }: VisitorForm<TeamsManage>,
 ) -> PageResult {
     let team = load(&visitor, id).await?;
+    if team.status == Status::Archived {
+        return Ok(see_other(&format!("{TEAMS}?done=archived")));
+    }
     let mut form = FilledForm::submitted(&[], &form);
     let expected = form.expected_version();
     let result = visitor.write(move |tx| team::archive(tx, id, &expected).map(drop)).await;
@@ -94,6 +97,9 @@ pub(super) async fn restore(
     VisitorForm { visitor, form }: VisitorForm<TeamsManage>,
 ) -> PageResult {
     let team = load(&visitor, id).await?;
+    if team.status == Status::Active {
+        return Ok(see_other(&format!("{TEAMS}?done=restored")));
+    }
     let mut form = FilledForm::submitted(&[], &form);
     let expected = form.expected_version();
     let result = visitor.write(move |tx| team::restore(tx, id, &expected).map(drop)).await;

@@ -45,7 +45,7 @@ fn fill_form(data: &PageData, submitted: Option<&Form>) -> FilledForm {
         FilledForm::submitted(FIELDS, form)
     } else {
         let form = FilledForm::empty(FIELDS).currency(due.currency).filled_from(&**due);
-        form.with("payer", due.payer_id.to_string()).version(due.version)
+        form.with("payer", due.payer_id.to_string()).version(due.version).fingerprint()
     };
     let discount = match due.discount {
         0 => String::new(),
@@ -115,7 +115,7 @@ pub(super) async fn save(
     match visitor.write(save).await {
         Ok(_) => return Ok(see_other(&format!("{}?done=saved", detail_path(id)))),
         Err(error) if error.code == Code::PreconditionFailed => {
-            form.report_conflict(data.due.version);
+            form.combine_with(&fill_form(&data, None));
         }
         Err(error) if is_form_error(&error) => {
             form_fields::add_error(&mut form, &error, parts.as_deref());

@@ -6,8 +6,8 @@ use crate::error::Error;
 
 /// The error for a form whose object was changed by someone else.
 const EDIT_CONFLICT: &str = mark!(
-    "Somebody else changed this while you had it open. Your entries are still here: \
-    save again to keep them, or reload the page to see the other changes."
+    "Somebody else changed this while you had it open. Your entries are still here. Check the marked fields, then save \
+    again."
 );
 
 /// The errors of a form, by field name. An error of the whole form has an empty name.

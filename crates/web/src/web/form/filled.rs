@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use http::StatusCode;
-use kit::secret::{hex, sha256};
-
+use super::edit_conflict::FINGERPRINTS;
 use super::field::{Field, Kind, Rows};
 use super::parse;
 use super::{Faults, Form};
@@ -12,11 +10,11 @@ use crate::prelude::*;
 use crate::web::form_dedup::Nonce;
 use crate::web::sentence::{Label, fill};
 use crate::web::visitor::url_encode;
+use http::StatusCode;
 
 /// The hidden fields that any form can have: against double submission, and to detect changes by others.
 const NONCE: &str = "nonce";
 const VERSION: &str = "version";
-const FINGERPRINT: &str = "shown";
 
 /// A form with its values and errors.
 #[derive(Debug, Clone)]
@@ -55,7 +53,7 @@ impl FilledForm {
     /// A form as it was submitted. Rows are moved up if there are empty ones between them.
     pub fn submitted(fields: &'static [Field], form: &Form) -> Self {
         let mut filled = Self { values: form.clone(), ..Self::empty(fields) };
-        for name in [NONCE, VERSION, FINGERPRINT] {
+        for name in [NONCE, VERSION, FINGERPRINTS] {
             filled.hidden.extend(form.optional(name).map(|value| (name, value.to_owned())));
         }
         for field in fields.iter().flat_map(Field::with_inner) {
@@ -176,46 +174,19 @@ impl FilledForm {
         self.with_hidden(VERSION, version.to_string())
     }
 
-    /// Adds a fingerprint of the values, to detect changes by others where the version also changes with values that
-    /// the form does not show. Fields with a hidden field for what was shown are not part of it.
-    #[must_use]
-    pub fn fingerprint(self) -> Self {
-        let mut text = String::new();
-        for (name, value) in self.values.with_prefix("") {
-            let field = self.declared(name);
-            if field.is_some_and(|field| field.shown_in.is_empty() && !field.is_page_hidden()) {
-                text += &format!("{name}={value:?}&");
-            }
-        }
-        let fingerprint = hex(&sha256(text.as_bytes())[..8]);
-        self.with_hidden(FINGERPRINT, fingerprint)
-    }
-
-    fn with_hidden(mut self, name: &'static str, value: String) -> Self {
+    pub(super) fn with_hidden(mut self, name: &'static str, value: String) -> Self {
         self.hidden.retain(|(known, _)| *known != name);
         self.hidden.push((name, value));
         self
     }
 
-    fn hidden_value(&self, name: &str) -> &str {
+    pub(super) fn hidden_value(&self, name: &str) -> &str {
         self.hidden.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value)
     }
 
     /// The version of the object that the form was filled in for. A missing version never matches.
     pub fn expected_version(&self) -> IfMatch {
         super::version_precondition(self.hidden_value(VERSION))
-    }
-
-    /// Compares the fingerprint with that of the object as it is now. If it differs, reports the conflict and takes
-    /// over the new fingerprint, so that the user can save again.
-    pub fn conflicts_with(&mut self, current: &Self) -> bool {
-        let current = current.hidden_value(FINGERPRINT).to_owned();
-        let conflicts = self.hidden_value(FINGERPRINT) != current;
-        if conflicts {
-            self.faults = Faults::edit_conflict();
-            *self = self.clone().with_hidden(FINGERPRINT, current);
-        }
-        conflicts
     }
 
     /// Reports that the object was changed by someone else, and takes over its version.
@@ -381,7 +352,7 @@ impl Field {
         all
     }
 
-    fn is_page_hidden(&self) -> bool {
+    pub(super) fn is_page_hidden(&self) -> bool {
         matches!(self.kind, Kind::Hidden) && self.key.is_empty()
     }
 }

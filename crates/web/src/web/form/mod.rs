@@ -2,6 +2,7 @@
 //! input once, and a [`FilledForm`] parses, converts and shows a list of fields.
 
 mod conversion;
+mod edit_conflict;
 mod faults;
 mod field;
 mod filled;
@@ -16,6 +17,7 @@ use http::{HeaderMap, HeaderName};
 
 use super::body;
 use super::multipart::{self, Parts};
+use super::session_cookie::split_csrf_token;
 use crate::error::{Code, Error, Result};
 use crate::if_match::IfMatch;
 use crate::web::app::App;
@@ -73,7 +75,7 @@ impl Form {
             return Ok(Parts { form, files: Vec::new() });
         }
         let max = if signed_in { MAX_UPLOAD_BYTES } else { MAX_BYTES_SIGNED_IN };
-        multipart::read(request, app, max).await.map_err(too_large)
+        multipart::read_form(request, app, max).await.map_err(too_large)
     }
 
     /// Rejects forms that another site makes a browser send.
@@ -82,12 +84,19 @@ impl Form {
     }
 
     pub(super) fn check_token(&self, csrf: &str) -> Result<()> {
-        let token = self.get(CSRF).unwrap_or_default();
-        if constant_time_eq(token.as_bytes(), csrf.as_bytes()) {
+        let (signature, _) = split_csrf_token(self.get(CSRF).unwrap_or_default());
+        let (expected, _) = split_csrf_token(csrf);
+        if constant_time_eq(signature.as_bytes(), expected.as_bytes()) {
             Ok(())
         } else {
             Err(invalid_csrf())
         }
+    }
+
+    /// Whether the form is from a page of the club that the token `csrf` names, or of no club.
+    pub(super) fn is_of_club(&self, csrf: &str) -> bool {
+        let (_, club) = split_csrf_token(self.get(CSRF).unwrap_or_default());
+        club.is_empty() || club == split_csrf_token(csrf).1
     }
 
     /// The form with these names and values.

@@ -117,7 +117,14 @@ fn an_object_fills_the_form_and_its_changes_are_detected() {
     assert!(!sent.conflicts_with(&fill(&object)));
     let changed = json!({ "name": "Other", "rate": 725 });
     assert!(sent.conflicts_with(&fill(&changed)) && !sent.faults.general().is_empty());
+    assert!(sent.faults.at("name").contains("“Other”") && sent.text("name") == "New");
     assert!(!sent.conflicts_with(&fill(&changed)), "saving again keeps the entries");
+    // What only somebody else has changed is taken over.
+    let mut sent = read(&format!("shown={shown}&name=New&rate=7.25"));
+    let changed = json!({ "name": "Kit", "rate": 800, "parts": [{ "id": "y", "name": "L" }] });
+    assert!(sent.conflicts_with(&fill(&changed)));
+    assert_eq!(["name", "rate"].map(|name| sent.text(name)), ["New", "8"]);
+    assert!(sent.faults.at("name").is_empty() && !sent.faults.at("rate").is_empty());
 }
 
 #[test]

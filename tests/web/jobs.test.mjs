@@ -293,6 +293,54 @@ for (const job of JOBS) {
   }
 }
 
+/** The form for the answer of a child. */
+const answerForm = (page, event, child) => page.locator(`#answers-${event.id} form`, { has: page.locator(`input[value="${child.id}"]`) })
+
+test('an answer keeps the note that is typed for another child, and updates the numbers', { timeout: TIMEOUT }, async (t) => {
+  const { page, faults, close } = await signedIn(browser, club.parent, { width: 390 })
+  t.after(close)
+  const event = await club.plan('game', 0.1, { opponent: 'Terns' })
+  await page.goto('/')
+  const open = parseInt(await page.locator('#lead').textContent(), 10)
+  const [ana, bo] = [answerForm(page, event, club.ana), answerForm(page, event, club.bo)]
+  const note = bo.locator('textarea')
+  await bo.getByText('Add a note').click()
+  await note.fill('Leaves at four')
+  await ana.getByRole('button', { name: 'Going', exact: true }).click()
+  await ana.locator('.said').waitFor()
+  await page.locator('#lead', { hasText: new RegExp(`^${open - 1} answer`) }).waitFor()
+  assert.deepEqual([await note.isVisible(), await note.inputValue()], [true, 'Leaves at four'])
+  // The same while the answer of the other child is changed.
+  await bo.getByRole('button', { name: 'Going', exact: true }).click()
+  await bo.getByText('Change', { exact: true }).click()
+  await note.fill('Leaves at five')
+  await ana.getByRole('button', { name: 'Undo' }).click()
+  await ana.getByRole('button', { name: 'Maybe', exact: true }).click()
+  await ana.locator('.said').waitFor()
+  assert.equal(await ana.locator('details').getAttribute('open'), null)
+  assert.deepEqual([await note.isVisible(), await note.inputValue()], [true, 'Leaves at five'])
+  await bo.getByRole('button', { name: 'Save note' }).click()
+  await bo.locator('.said:not([open])').waitFor()
+  const rsvp = await club.must('GET', `/events/${event.id}/rsvps/${club.bo.id}`)
+  assert.deepEqual([rsvp.answer, rsvp.note], ['yes', 'Leaves at five'])
+  assert.deepEqual(faults, [])
+})
+
+test('the numbers of a coach change when they answer for their child', { timeout: TIMEOUT }, async (t) => {
+  const roster = await club.must('GET', `/teams/${club.team.id}/roster?limit=100`)
+  const { person_id: coach } = roster.find(({ role }) => role === 'coach')
+  const child = await club.must('POST', `/teams/${club.team.id}/roster`, { first_name: 'Cara', birth_date: '2015-03-01', guardians: [{ id: coach }] })
+  t.after(() => club.must('DELETE', `/teams/${club.team.id}/roster/${child.id}`))
+  const event = await club.plan('game', 0.2, { opponent: 'Skuas' })
+  const { page, faults, close } = await signedIn(browser, club.coach)
+  t.after(close)
+  await page.goto('/')
+  await answerForm(page, event, child).getByRole('button', { name: 'Can’t go', exact: true }).click()
+  await page.locator(`#asked-${event.id}`).getByText('1 can’t go').waitFor()
+  await page.getByText('Nothing needs your answer.').or(page.locator('#lead', { hasText: 'needed' })).waitFor()
+  assert.deepEqual(faults, [])
+})
+
 test('docs/pages.md lists the taps of each task', async () => {
   const text = await readFile(new URL('../../docs/pages.md', import.meta.url), 'utf8')
   const rows = [...text.matchAll(/^\| ([^|]+) \| [^|]+ \| (\d)(?: or (\d))? \|$/gm)]

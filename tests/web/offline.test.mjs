@@ -1,6 +1,7 @@
 // Home and Schedule without a network: readable for the user who opened them, and for nobody else.
 
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 
 import { launch, signIn, visitor } from './browser.mjs'
@@ -8,6 +9,7 @@ import { TIMEOUT, Service, until } from './service.mjs'
 
 const HOME = '/'
 const SCHEDULE = '/schedule'
+const LOGO = new URL('../../crates/web/assets/icon-192.png', import.meta.url)
 
 const service = Service.shared()
 let browser
@@ -75,6 +77,27 @@ test('Home and Schedule can be read offline', { timeout: TIMEOUT }, async (t) =>
   await context.setOffline(false)
   await page.goto(HOME)
   assert.ok(await page.locator('#offline').isHidden())
+})
+
+test('the logos of teams are kept until signing out', { timeout: TIMEOUT }, async (t) => {
+  const own = await Service.start(['--demo'])
+  t.after(() => own.stop())
+  const { data: teams } = await own.api('GET', '/teams?limit=100')
+  for (const { id } of teams) await addLogo(own, id)
+  const { sign_ins: people, password } = own.startup.demo
+  const { page } = await arrive(t, { email: people.find(({ who }) => who === 'coach').email, password }, own.url)
+  await keep(page, HOME)
+  const logo = page.locator('.tabs .crest img').first()
+  const url = await logo.getAttribute('src')
+  await until('the logo is kept', () => isKept(page, url))
+  await own.stop()
+  await page.goto(HOME)
+  await page.getByText('You are offline. This page was saved').waitFor()
+  await logo.evaluate((image) => { image.loading = 'eager' })
+  await until('the logo is shown', () => logo.evaluate((image) => image.naturalWidth > 0))
+  await signOut(page)
+  await page.getByRole('heading', { level: 1, name: 'You are offline' }).waitFor()
+  await until('the logo is deleted', async () => !(await isKept(page, url)))
 })
 
 test('a kept page is shown while the service does not answer', { timeout: TIMEOUT }, async (t) => {
@@ -145,6 +168,18 @@ test('a form that is sent offline keeps what was entered', { timeout: TIMEOUT },
   await page.getByRole('button', { name: 'Save changes' }).click()
   await page.getByText('Your changes were saved.').waitFor()
 })
+
+/** Uploads a logo for a team. */
+async function addLogo(service, team) {
+  const body = new FormData()
+  body.set('purpose', 'logo')
+  body.set('file', new Blob([await readFile(LOGO)], { type: 'image/png' }), 'logo.png')
+  const headers = { Authorization: `Bearer ${service.key}` }
+  const response = await fetch(`${service.url}/api/public/v1/files`, { method: 'POST', headers, body })
+  const { data: file } = await response.json()
+  const { status } = await service.api('PATCH', `/teams/${team}`, { logo_file_id: file.id })
+  assert.equal(status, 200)
+}
 
 /** The cookies of a user who signed in with another browser. */
 async function sessionOf(t, user) {

@@ -152,7 +152,7 @@ string_enum! {
     pub enum MatchedOn as DuplicateMatch {
         Email = "email",
         NameAndBirthDate = "name_and_birth_date",
-        /// The same name on the same team, and the birth date of one of them is not known.
+        /// The same name on the same team, and the birth date of one of them is not known. Only pages ask about it.
         NameAndTeam = "name_and_team",
     }
 }

@@ -59,8 +59,18 @@ pub struct RosterBatch {
 
 /// Adds a member to a team.
 pub fn add(tx: &Tx<'_>, access: &TeamAccess, team: TeamId, new: NewMember) -> Result<Member> {
+    add_to_batch(MemberBatch::new(tx, access), team, new)
+}
+
+/// Adds a member whom somebody has typed in. Somebody with the same name on the team counts as similar.
+pub fn add_typed(tx: &Tx<'_>, access: &TeamAccess, team: TeamId, new: NewMember) -> Result<Member> {
+    let batch = MemberBatch { compares_names: true, ..MemberBatch::new(tx, access) };
+    add_to_batch(batch, team, new)
+}
+
+fn add_to_batch(mut batch: MemberBatch<'_, '_>, team: TeamId, new: NewMember) -> Result<Member> {
+    let tx = batch.tx;
     let team = team::find_active(tx, team)?;
-    let mut batch = MemberBatch::new(tx, access);
     batch.add(0, &team, new)?;
     let membership = batch.finish()?.pop().ok_or_else(Error::not_found)?;
     member::show(tx, team.id, membership.id)
@@ -92,7 +102,8 @@ pub struct PreviewedMember {
     pub repeats: Option<usize>,
 }
 
-/// Checks new members of a team, each against the existing people and the earlier ones of the list. The transaction
+/// Checks new members of a team whom somebody has typed in, each against the existing people and the earlier ones of the
+/// list. Somebody with the same name on the team counts as similar. The transaction
 /// must be rolled back, because members without problems are inserted.
 pub fn preview(
     tx: &Tx<'_>,
@@ -101,7 +112,7 @@ pub fn preview(
     all: Vec<Option<NewMember>>,
 ) -> Result<Vec<PreviewedMember>> {
     let team = team::find_active(tx, team)?;
-    let mut batch = MemberBatch::new(tx, access);
+    let mut batch = MemberBatch { compares_names: true, ..MemberBatch::new(tx, access) };
     let mut previews = Vec::with_capacity(all.len());
     for (index, new) in all.into_iter().enumerate() {
         let mut preview = PreviewedMember::default();
@@ -120,6 +131,8 @@ pub fn preview(
 struct MemberBatch<'a, 'c> {
     tx: &'a Tx<'c>,
     access: &'a TeamAccess,
+    /// Whether somebody with the same name on the team counts as similar.
+    compares_names: bool,
     violations: Violations,
     cascade: VersionCascade,
     /// New people, with their index in the batch.
@@ -136,6 +149,7 @@ impl<'a, 'c> MemberBatch<'a, 'c> {
         Self {
             tx,
             access,
+            compares_names: false,
             violations: Violations::default(),
             cascade: VersionCascade::default(),
             created: BTreeMap::new(),
@@ -217,7 +231,8 @@ impl<'a, 'c> MemberBatch<'a, 'c> {
             let email = guardian.email.clone().apply(None);
             email.is_some_and(|email| Some(kit::text::fold_case(&email)) == person.email_folded)
         });
-        let similar = duplicates::find_similar(self.tx, Some(team), person, is_guardian_email)?;
+        let team = Some(team).filter(|_| self.compares_names);
+        let similar = duplicates::find_similar(self.tx, team, person, is_guardian_email)?;
         if similar.is_empty() {
             return Ok(());
         }

@@ -166,7 +166,7 @@ both! {
         let choices = [(max.as_str(), "present"), (&lia, "excused"), (&zoe, "present"), (&note, "Dentist")];
         let conflict = save(&mut coach, &path, &open, &choices).await;
         assert_eq!(conflict.status, 409);
-        let conflict = conflict.shows("Now recorded: Absent");
+        let conflict = conflict.shows("Now recorded: <bdi>Absent</bdi>");
         assert!(is_checked(&conflict, &club.zoe.member, "present"));
         save(&mut coach, &path, &version(&conflict), &choices).await.redirects_to(&done);
         let sheet = w.owner.get(&path).await.ok();
@@ -194,7 +194,7 @@ both! {
         }
         let max = format!("/teams/{}/roster/{}", club.hawks, club.max.member);
         for user in [club.coach.id, club.parent.id] {
-            w.browser(user).await.get(&max).await.ok().shows("There at 2 of 3 events").shows("1 late · 0 excused · 1 absent");
+            w.browser(user).await.get(&max).await.ok().shows("Present at 2 of 3 events").shows("1 late · 0 excused · 1 absent");
         }
         let other = w.browser(club.player.id).await.get(&max).await.ok();
         assert!(!other.text.contains("There at"));

@@ -86,6 +86,20 @@ both! {
         coach.get(&copy).await.ok().shows("Bring &#60;water&#62;").shows("value=\"Bring oranges").shows("value=\"14\"");
     }
 
+    async fn an_event_of_whole_days_has_no_time_of_arrival(w: &World) {
+        let club = w.club().await;
+        let usual = practice(&club.hawks, "2026-09-08T18:30", "2026-09-08T20:00");
+        w.owner.post("/events", with(usual, json!({ "arrival_minutes": 15 }))).await.created();
+        let mut coach = w.browser(club.coach.id).await;
+        let page = coach.get(&format!("/events/new?team={}", club.hawks)).await.ok().shows("value=\"15\"");
+        let nonce = hidden(&page, "nonce");
+        let camp = [("title", "Camp"), ("all_day", "yes"), ("arrival_minutes", "15")];
+        redirect(&coach.post("/events/new", &changed(&fields(&club.hawks, &nonce), &camp)).await);
+        let events = events(w, &club.hawks).await;
+        let camp = events.iter().find(|event| event["title"] == "Camp").unwrap();
+        assert_eq!((&camp["all_day"], &camp["arrival_minutes"]), (&json!(true), &Value::Null));
+    }
+
     async fn bad_input_gets_a_message_and_keeps_what_was_typed(w: &World) {
         let club = w.club().await;
         let zone = json!({ "timezone": "Europe/Lisbon" });

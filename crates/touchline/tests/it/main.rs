@@ -149,6 +149,7 @@ mod translation;
 mod team_pages;
 mod team_tabs;
 mod software_authenticator;
+mod stale_forms;
 mod teams;
 mod users;
 mod violations;

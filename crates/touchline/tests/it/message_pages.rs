@@ -130,7 +130,7 @@ both! {
             "audience": { "to": "members", "member_ids": [club.lia.member, club.max.member] } });
         let path = message_path(&kim.post("/messages", body).await.created());
         let mut parent = w.browser(club.parent.id).await;
-        let page = parent.get(&path).await.ok().shows("Goes to everybody in this conversation.");
+        let page = parent.get(&path).await.ok().shows("people in this conversation.");
         let nonce = hidden(&page, "nonce").to_owned();
         parent.post(&path, &[("nonce", &nonce), ("body", " ")]).await.refused_page(422).shows("Write a reply.");
         let fields = [("nonce", nonce.as_str()), ("body", "I can take *four*.")];

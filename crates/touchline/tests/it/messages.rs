@@ -117,7 +117,7 @@ both! {
         fields.sort_unstable();
         assert_eq!(fields, ["attachments", "audience", "author", "body", "body_html", "created_at", "event_id", "id", "kind", "metadata",
             "object", "parent_id", "pinned", "publish_at", "published_at", "receipt_counts", "retracted_at",
-            "retracted_by", "status", "subject", "team_id", "thread_id", "updated_at", "version"]);
+            "retracted_by", "status", "subject", "team_id", "thread_id", "updated_at", "version", "withheld_reason"]);
         assert_eq!(w.owner.get(&message_path(&sent)).await.ok().data(), data);
         assert_eq!(sent.header("etag"), Some("\"1\""));
     }

@@ -65,7 +65,7 @@ both! {
             hides(&page, &private);
             for below in ["/edit", "/move", "/remove"] {
                 browser.get(&format!("{zoe}{below}")).await.refused_page(403);
-                browser.post(&format!("{zoe}{below}"), &[]).await.refused_page(403);
+                browser.post(&format!("{zoe}{below}"), &[("nonce", &"0".repeat(32))]).await.refused_page(403);
             }
             for path in [roster(&club, "/new"), roster(&club, "/paste"), format!("/teams/{}/emergency", club.hawks)] {
                 browser.get(&path).await.refused_page(403);
@@ -222,7 +222,7 @@ both! {
         send(&mut coach, &format!("{max}/note/save"), &page, &[("medical_note", "bees and wasps")]).await.redirects_to(&format!("{max}?done=note"));
         // A coach moves people only between their own teams.
         coach.get(&format!("{max}/move")).await.ok().shows("No other team");
-        coach.post(&format!("{max}/move"), &[("team", club.otters.as_str()), ("version", "1")]).await.refused_page(404);
+        coach.post(&format!("{max}/move"), &[("team", club.otters.as_str()), ("version", "1"), ("nonce", &"0".repeat(32))]).await.refused_page(404);
         let mut admin = w.browser(club.admin.id).await;
         let page = admin.get(&format!("{max}/move")).await.ok().shows("Otters");
         let moved = send(&mut admin, &format!("{max}/move"), &page, &[("team", &club.otters), ("jersey_number", "3")]).await;

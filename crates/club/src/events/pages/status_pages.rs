@@ -83,10 +83,14 @@ pub(super) async fn delete(
     PathParams(id): PathParams<EventId>,
     CoachForm { visitor, form: sent }: CoachForm,
 ) -> PageResult {
+    let announced = match AffectedEvent::load(&visitor, id).await {
+        // The event is gone when the form is sent again.
+        Err(error) if error.code == Code::NotFound && parse_nonce(&sent).is_ok() => None,
+        loaded => Some(loaded?),
+    };
     let (nonce, access) = (parse_nonce(&sent)?, visitor.team_access().await?);
     let mut form = FilledForm::submitted(DELETE_FIELDS, &sent);
     let apply_to = ApplyTo::parse(form.text("apply_to")).unwrap_or(ApplyTo::This);
-    // The event is gone when the form is sent again, so its team is the result.
     let delete = move |tx: &Tx<'_>| {
         let deleted = edit::delete(tx, &access, id, &IfMatch::Absent, apply_to)?;
         Ok(deleted.event.team_id)
@@ -95,7 +99,7 @@ pub(super) async fn delete(
         Some(Submission::Accepted(team)) => team.to_string(),
         Some(Submission::Duplicate(team)) => team,
         None => {
-            let announced = AffectedEvent::load(&visitor, id).await?;
+            let announced = announced.ok_or_else(Error::not_found)?;
             return show_delete(&visitor, &announced, form);
         }
     };

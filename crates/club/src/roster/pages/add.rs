@@ -113,7 +113,7 @@ async fn add(visitor: &Staff, team: TeamId, new: NewMember, nonce: Nonce) -> Res
     let ttl = visitor.app().config.idempotency_ttl;
     let work = move |tx: &Tx<'_>, access: &TeamAccess| {
         submit_once(tx, &nonce, ttl, |tx| {
-            let member = new_members::add(tx, access, team, new)?;
+            let member = new_members::add_typed(tx, access, team, new)?;
             Ok((member.id.to_string(), member.id))
         })
     };

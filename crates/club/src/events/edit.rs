@@ -145,6 +145,9 @@ pub fn change(
     Ok(EventView { warnings, ..event })
 }
 
+/// Events before and after a change.
+pub type ChangedEvents = Vec<(Event, Event)>;
+
 /// The events that [`change`] would change, before and after it, and warnings about other events that those with a new
 /// time or place overlap with.
 pub fn preview(
@@ -152,7 +155,7 @@ pub fn preview(
     access: &TeamAccess,
     id: EventId,
     change: &EventChange,
-) -> Result<(Vec<(Event, Event)>, Vec<Warning>)> {
+) -> Result<(ChangedEvents, Vec<Warning>)> {
     let before = find_editable(tx, access, id, &IfMatch::Absent)?;
     let planned = plan(tx, access, &before, change)?;
     let warnings = overlaps(tx, access, &planned.changed)?;

@@ -35,7 +35,9 @@ const MAX_DUTIES: i64 = 10;
 const MAX_ATTENDANCE: i64 = 3;
 /// How long Home asks for the attendance of an event.
 const ATTENDANCE_PERIOD: Duration = Duration::from_secs(36 * 3600);
-const MAX_DUES: i64 = 4;
+const MAX_DUES: usize = 4;
+/// The maximum number of open dues that are read to find those due first.
+const MAX_DUES_READ: i64 = 50;
 
 /// What Home shows.
 pub(super) struct HomeData {
@@ -171,9 +173,11 @@ fn open_dues(db: &Reader<'_>, roster_access: &RosterAccess) -> Result<Vec<DueVie
     for payer in &roster_access.own_person_ids {
         let filter =
             DueFilter { payer_id: Some(*payer), unpaid: Some(true), ..DueFilter::default() };
-        dues.extend(due::list(db, &access, &filter, &first_page(MAX_DUES, Order::Asc))?);
+        dues.extend(due::list(db, &access, &filter, &first_page(MAX_DUES_READ, Order::Asc))?);
     }
-    dues.sort_by_key(|due| due.next_due_on);
+    // Dues without a day come last.
+    dues.sort_by_key(|due| (due.next_due_on.is_none(), due.next_due_on));
+    dues.truncate(MAX_DUES);
     Ok(dues)
 }
 

@@ -272,7 +272,7 @@ async fn load_of_event(
         let unread = receipt::unread(db, viewer.roster.own_person_ids.clone(), ids)?;
         let row = |message: Message| {
             let (subject, is_unread) = (message.subject.clone(), unread.contains(&message.id));
-            let row = InboxRow { subject, is_unread, message };
+            let row = InboxRow { message, subject, is_unread };
             to_row(row, &names, &nav, &viewer)
         };
         let rows = page.rows.into_iter().map(row).collect();

@@ -27,7 +27,7 @@ use crate::paging;
 use crate::prelude::*;
 use crate::shop::OrdersPlace;
 use crate::shop::order::{Line, Order};
-use crate::shop::product::Product;
+use crate::shop::product::{AvailableTo, Product};
 use crate::shop::product_listing::{self, ProductFilter};
 use crate::web::form::format_percent;
 use crate::web::list::Cell;
@@ -91,14 +91,20 @@ fn family_routes() -> Router<App> {
         .route("/store/orders/{id}/receipt", get(receipt::show_receipt))
 }
 
-/// The tab of a team that has something on sale: for families to order it, for admins to manage it.
+/// The maximum number of products that are read to find one that a visitor may order.
+const MAX_CHECKED: i64 = 50;
+
+/// The tab of a team that has something on sale that the visitor may order: for families to order it, for admins to manage it.
 pub(super) fn team_tab(
     db: &Reader<'_>,
     access: &TeamAccess,
     team: TeamId,
 ) -> Result<Option<String>> {
     let area = if matches!(access, TeamAccess::AllTeams) { "/admin/store" } else { "/store" };
-    let is_on_sale = !storefront::find_on_sale(db, access, Some(team), 1)?.is_empty();
+    let is_staff = access.has_full_access(team);
+    let products = storefront::find_on_sale(db, access, Some(team), MAX_CHECKED)?;
+    let can_order = |one: &Product| is_staff || one.record.available_to != AvailableTo::Staff;
+    let is_on_sale = products.iter().any(can_order);
     Ok(is_on_sale.then(|| format!("{area}?team={team}")))
 }
 

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 
 import { launch, signIn, visitor } from './browser.mjs'
-import { TIMEOUT, Service, until } from './service.mjs'
+import { Network, TIMEOUT, Service, until } from './service.mjs'
 
 const HOME = '/'
 const SCHEDULE = '/schedule'
@@ -24,14 +24,21 @@ before(async () => {
 
 after(() => browser?.close())
 
-/** A browser profile with the service worker, in which a user has signed in. */
+/**
+ * A browser profile with the service worker, in which a user has signed in. `network.cut()` cuts it off from the service:
+ * the browser's own offline mode does not reach the requests of service workers in every version.
+ */
 async function arrive(t, user, home = service.url) {
-  const visit = await visitor(browser, { width: 390, serviceWorkers: 'allow', home })
-  t.after(visit.close)
+  const network = await Network.to(home)
+  const visit = await visitor(browser, { width: 390, serviceWorkers: 'allow', home: network.url })
+  t.after(async () => {
+    await visit.close()
+    network.close()
+  })
   await visit.page.goto('/sign-in')
   await ready(visit.page)
   await signIn(visit.page, user)
-  return visit
+  return { ...visit, network }
 }
 
 /** Waits until the service worker answers the requests of the page. */
@@ -57,12 +64,12 @@ async function assertOfflinePage(page, path) {
 }
 
 test('Home and Schedule can be read offline', { timeout: TIMEOUT }, async (t) => {
-  const { page, context } = await arrive(t, ana)
+  const { page, network } = await arrive(t, ana)
   for (const path of [HOME, SCHEDULE]) await keep(page, path)
   // What a filter shows is not kept as the schedule.
   await page.goto(`${SCHEDULE}?past=1`)
   await page.goto('/account')
-  await context.setOffline(true)
+  network.cut()
   for (const path of [HOME, SCHEDULE]) {
     await page.goto(path)
     assert.equal(new URL(page.url()).pathname, path)
@@ -74,7 +81,7 @@ test('Home and Schedule can be read offline', { timeout: TIMEOUT }, async (t) =>
   }
   await assertOfflinePage(page, `${SCHEDULE}?past=1`)
   await assertOfflinePage(page, '/account')
-  await context.setOffline(false)
+  network.restore()
   await page.goto(HOME)
   assert.ok(await page.locator('#offline').isHidden())
 })
@@ -116,21 +123,21 @@ test('a kept page is shown while the service does not answer', { timeout: TIMEOU
 })
 
 test('nothing can be read offline after signing out', { timeout: TIMEOUT }, async (t) => {
-  const { page, context } = await arrive(t, ana)
+  const { page, network } = await arrive(t, ana)
   await keep(page, SCHEDULE)
   await page.goto('/account')
   await signOut(page)
   await page.waitForURL((url) => url.pathname === '/sign-in')
   await ready(page)
   await until('the pages are deleted', async () => !(await isKept(page, SCHEDULE)))
-  await context.setOffline(true)
+  network.cut()
   for (const path of [HOME, SCHEDULE]) await assertOfflinePage(page, path)
 })
 
 test('signing out without a network deletes what was kept', { timeout: TIMEOUT }, async (t) => {
-  const { page, context } = await arrive(t, ana)
+  const { page, network } = await arrive(t, ana)
   await keep(page, SCHEDULE)
-  await context.setOffline(true)
+  network.cut()
   await signOut(page)
   await page.getByRole('heading', { level: 1, name: 'You are offline' }).waitFor()
   await until('the pages are deleted', async () => !(await isKept(page, SCHEDULE)))
@@ -138,7 +145,7 @@ test('signing out without a network deletes what was kept', { timeout: TIMEOUT }
 })
 
 test('another user of the same browser sees nothing of the first', { timeout: TIMEOUT }, async (t) => {
-  const { page, context } = await arrive(t, ana)
+  const { page, context, network } = await arrive(t, ana)
   await keep(page, SCHEDULE)
   // The session of the first user ends without signing out.
   await context.clearCookies()
@@ -151,7 +158,7 @@ test('another user of the same browser sees nothing of the first', { timeout: TI
   await context.addCookies(cookies)
   await page.goto('/account')
   await until('the pages are deleted', async () => !(await isKept(page, SCHEDULE)))
-  await context.setOffline(true)
+  network.cut()
   await assertOfflinePage(page, SCHEDULE)
 })
 

@@ -4,7 +4,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -22,6 +22,54 @@ export const PKCE = {
 
 /** The password of every user that a test creates. */
 export const PASSWORD = 'sturdy heron keeps the left flank'
+
+/** A way to a service that can be cut: it passes on all bytes until then. */
+export class Network {
+  #sockets = new Set()
+  #isCut = false
+
+  /** Opens a way to the service at this URL, with a URL of its own. */
+  static async to(target) {
+    const network = new Network()
+    const { hostname, port } = new URL(target)
+    network.server = createServer((near) => network.#pass(near, () => connect(Number(port), hostname)))
+    await new Promise((done) => network.server.listen(0, '127.0.0.1', done))
+    network.url = `http://localhost:${network.server.address().port}`
+    return network
+  }
+
+  #pass(near, open) {
+    if (this.#isCut) {
+      near.destroy()
+      return
+    }
+    const far = open()
+    for (const [socket, other] of [[near, far], [far, near]]) {
+      this.#sockets.add(socket)
+      socket.on('error', () => other.destroy())
+      socket.on('close', () => {
+        this.#sockets.delete(socket)
+        other.destroy()
+      })
+      socket.pipe(other)
+    }
+  }
+
+  /** Ends all connections, and accepts no new ones. */
+  cut() {
+    this.#isCut = true
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  restore() {
+    this.#isCut = false
+  }
+
+  close() {
+    this.cut()
+    this.server.close()
+  }
+}
 
 /** A running service with its command line. */
 export class Service {

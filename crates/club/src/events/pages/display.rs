@@ -57,9 +57,13 @@ pub struct EventText {
     pub title: String,
     /// The local day on which the event starts.
     pub day: Day,
-    /// When it starts: `18:00`, or `All day`. With the place of its time zone, if the clocks of the club show another time.
-    pub start: String,
-    /// When it starts, and until which day it lasts if that is a later one.
+    /// When it starts: `18:00`, or `All day`.
+    pub clock: String,
+    /// The place of its time zone, such as `New York`, if the clocks of the club show another time.
+    pub zone: Option<String>,
+    /// The last day, if that is a later one: `Mon, 2 Feb`.
+    pub until: Option<String>,
+    /// All of it: `18:00 (New York) until Mon, 2 Feb`.
     pub time: String,
     /// Name of the location.
     pub place: Option<String>,
@@ -69,7 +73,13 @@ pub struct EventText {
 impl EventText {
     pub fn new(view: &EventView, teams: &TeamNames) -> Self {
         let event = &view.event;
-        let start = start_time(view, &teams.zone);
+        let (clock, zone) = (clock(view), other_zone(view, &teams.zone));
+        let start = with_zone(&clock, zone.as_deref());
+        let until = until(view);
+        let time = match &until {
+            Some(day) => t!("{start} until {day}", start, day),
+            None => start,
+        };
         Self {
             id: event.id,
             team: teams.name(event.team_id),
@@ -77,8 +87,10 @@ impl EventText {
             kind: event.kind,
             title: event.shown_title().into_owned(),
             day: view.starts_local.day(),
-            time: with_last_day(&start, view),
-            start,
+            clock,
+            zone,
+            until,
+            time,
             place: view.location.as_ref().map(|place| place.name.clone()),
             status: event.status,
         }
@@ -87,6 +99,11 @@ impl EventText {
     /// The page of the event.
     pub fn href(&self) -> String {
         format!("/events/{}", self.id)
+    }
+
+    /// When it starts, with the time zone if that is another one, where there is little room.
+    pub fn start(&self) -> String {
+        with_zone(&self.clock, self.zone.as_deref())
     }
 
     /// The short name of the day of the week: `Sat`.
@@ -114,29 +131,32 @@ impl EventText {
     }
 }
 
-/// When an event starts, without its day.
-fn start_time(view: &EventView, club_zone: &Zone) -> String {
-    let event = &view.event;
-    if event.all_day {
+/// The local time at which an event starts.
+fn clock(view: &EventView) -> String {
+    if view.event.all_day {
         return t!("All day").to_owned();
     }
-    let time = format::time(Locale::current_or_english(), view.starts_local);
-    if club_zone.local(event.starts_at) == view.starts_local {
-        return time;
-    }
-    // `America/New_York` is the time in New York.
-    let place = event.timezone.name().rsplit('/').next().unwrap_or_default();
-    format!("{time} ({})", place.replace('_', " "))
+    format::time(Locale::current_or_english(), view.starts_local)
 }
 
-/// Adds the last day of an event that lasts several days.
-fn with_last_day(start: &str, view: &EventView) -> String {
+/// The place of the time zone of an event, if the clocks of the club show another time when it starts.
+fn other_zone(view: &EventView, club_zone: &Zone) -> Option<String> {
+    let event = &view.event;
+    let is_other = !event.all_day && club_zone.local(event.starts_at) != view.starts_local;
+    // `America/New_York` is the time in New York.
+    let place = event.timezone.name().rsplit('/').next()?;
+    is_other.then(|| place.replace('_', " "))
+}
+
+fn with_zone(clock: &str, zone: Option<&str>) -> String {
+    zone.map_or_else(|| clock.to_owned(), |zone| format!("{clock} ({zone})"))
+}
+
+/// The last day of an event that lasts several days.
+fn until(view: &EventView) -> Option<String> {
     let last = last_day(view);
-    if last == view.starts_local.day() {
-        return start.to_owned();
-    }
-    let day = format::near_day(Locale::current_or_english(), last);
-    t!("{start} until {day}", start, day)
+    let has_days = last > view.starts_local.day();
+    has_days.then(|| format::near_day(Locale::current_or_english(), last))
 }
 
 /// The last day on which an event takes place. One that ends at midnight does not reach the next day.

@@ -1,6 +1,5 @@
-// Keeps the shell of the pages, and the last seen Home and Schedule of the signed-in user, to read them without a
-// network. A kept page belongs to one session in one club, whose id is in the page. A page with another id, or of somebody
-// who is not signed in, and signing out delete everything that was kept before. Only these two pages are kept, without filters.
+// Keeps the last seen Home and Schedule, without filters, to read them without a network. A kept page belongs to one
+// session in one club, whose id is in the page. A page with another id or none, and signing out, delete what was kept.
 
 const ASSETS = 'assets'
 const OFFLINE_PAGE = 'offline'
@@ -12,7 +11,7 @@ const MAX_AGE = 7 * 86_400_000
 // After this time without an answer, a kept page is shown.
 const MAX_WAIT = 5_000
 
-// Pages that were requested before the last deletion are not kept. One task at a time changes what is kept.
+// Pages requested before the last deletion are not kept. One task at a time changes what is kept.
 let deletions = 0
 let tasks = Promise.resolve()
 const inOrder = (task) => (tasks = tasks.then(task, task))
@@ -34,13 +33,10 @@ addEventListener('fetch', (event) => {
   if (request.mode === 'navigate') event.respondWith(page(event, pathname + search))
 })
 
+/** The URL of an asset contains a hash of its content, so what is kept never changes. */
 async function asset(request) {
   const kept = await caches.match(request, { cacheName: ASSETS })
-  return kept ?? keepAsset(request)
-}
-
-/** The URL of an asset contains a hash of its content, so what is kept never changes. */
-async function keepAsset(request) {
+  if (kept) return kept
   const response = await fetch(request)
   if (!response.ok) return response
   const cache = await caches.open(ASSETS)
@@ -50,16 +46,13 @@ async function keepAsset(request) {
   return response
 }
 
-/** An uploaded image. Without a network, those of the kept pages are there. */
-async function image(request) {
-  try {
-    return await fetch(request)
-  } catch {
-    return (await caches.match(request.url, { cacheName: PAGES, ignoreVary: true })) ?? Response.error()
-  }
+/** An uploaded image, or the kept one. */
+function image(request) {
+  const kept = async () => (await caches.match(request.url, { cacheName: PAGES, ignoreVary: true })) ?? Response.error()
+  return fetch(request).catch(kept)
 }
 
-/** Deletes what was kept, even if the server cannot be reached. */
+/** Deletes what was kept, also without a network. */
 function signOut(event) {
   event.waitUntil(inOrder(drop))
   event.respondWith(fetch(event.request).catch(offline))
@@ -68,8 +61,7 @@ function signOut(event) {
 async function page(event, path) {
   const before = deletions
   const answer = fetch(event.request)
-  const isPage = (response) => response.headers.get('content-type')?.startsWith('text/html')
-  const copy = answer.then((response) => isPage(response) && response.clone())
+  const copy = answer.then((response) => response.headers.get('content-type')?.startsWith('text/html') && response.clone())
   event.waitUntil(copy.then((response) => response && keep(path, response, before)).catch(() => {}))
   try {
     return (await Promise.race([answer, keptAfterWait(path)])) ?? (await answer)
@@ -83,7 +75,7 @@ async function keptAfterWait(path) {
   return kept(path)
 }
 
-/** Keeps a page if it is one of those to keep. Deletes what belongs to another session. */
+/** Keeps Home or Schedule. Deletes what belongs to another session. */
 async function keep(path, response, before) {
   const html = await response.text()
   const session = /<meta name="session" content="([\w-]*)">/.exec(html)?.[1]
@@ -91,7 +83,7 @@ async function keep(path, response, before) {
   await inOrder(async () => {
     const isOutdated = before !== deletions
     const current = await (await caches.match('/session', { cacheName: PAGES }))?.text()
-    // Also if nobody is signed in: pages of the former session can still be on their way.
+    // Also if nobody is signed in: pages of the former session can still arrive.
     if (session !== current) await drop()
     if (!session || isOutdated) return
     if (session !== current) {
@@ -115,20 +107,18 @@ async function put(path, text, headers) {
 }
 
 async function keepAssets(html) {
-  const urls = [...html.matchAll(/(?:href|src)="(\/assets\/[^"#]+)/g)].map(([, url]) => url.replaceAll('&amp;', '&'))
-  await Promise.all([...new Set(urls)].map((url) => asset(new Request(url)).catch(() => {})))
+  const urls = find(html, /(?:href|src)="(\/assets\/[^"#]+)/g)
+  await Promise.all(urls.map((url) => asset(new Request(url)).catch(() => {})))
 }
 
-/** Keeps the logos of teams with the pages, because only this user may see them. */
+/** Only this user may see the logos of teams. */
 async function keepImages(html) {
   const cache = await caches.open(PAGES)
-  const urls = [...html.matchAll(/src="(\/files\/\w+\?size=small)"/g)].map(([, url]) => url)
-  await Promise.all([...new Set(urls)].map(async (url) => {
-    if (await cache.match(url)) return
-    const response = await fetch(url, { signal: AbortSignal.timeout(MAX_WAIT) }).catch(() => {})
-    if (response?.ok) await cache.put(url, response)
-  }))
+  const add = (url) => cache.add(new Request(url, { signal: AbortSignal.timeout(MAX_WAIT) })).catch(() => {})
+  await Promise.all(find(html, /src="(\/files\/\w+\?size=small)"/g).map(async (url) => (await cache.match(url)) ?? add(url)))
 }
+
+const find = (html, pattern) => [...new Set([...html.matchAll(pattern)].map(([, url]) => url.replaceAll('&amp;', '&')))]
 
 async function keepOffline() {
   const response = await fetch(OFFLINE).catch(() => {})
@@ -138,7 +128,7 @@ async function keepOffline() {
   await keepAssets(await response.text())
 }
 
-/** A kept page, marked as offline with the time it was saved. */
+/** A kept page with the time it was saved. */
 async function kept(path) {
   await tasks
   const cache = await caches.open(PAGES)
@@ -157,7 +147,6 @@ async function offline() {
   return (await caches.match(OFFLINE, { cacheName: OFFLINE_PAGE })) ?? Response.error()
 }
 
-/** Deletes the kept pages. */
 async function drop() {
   deletions += 1
   await caches.delete(PAGES)

@@ -60,7 +60,7 @@ both! {
         answer.shows("Send it again?").shows("changed the club").shows("<bdi>Wrong club team</bdi>");
         let teams = w.owner.get("/teams?limit=100").await.ok();
         assert!(!teams.text.contains("Wrong club team"));
-        browser.post("/admin/keys", &[("name", "x")]).await.refused_page(403).shows("pages of another club");
+        browser.post("/admin/keys/new", &[("name", "x")]).await.refused_page(403).shows("pages of another club");
     }
 
     async fn what_somebody_else_changed_is_kept_or_shown(w: &World) {

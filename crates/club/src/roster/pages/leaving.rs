@@ -65,10 +65,15 @@ impl Sent {
         Ok(Self { nonce: parse_nonce(form)?, ttl: visitor.app().config.idempotency_ttl })
     }
 
-    /// The result of the form if it was sent before. Otherwise fails with this error.
-    async fn find_result(self, visitor: &Staff, error: Error) -> Result<String> {
+    /// The result of a form that was sent before, if the person has left the team because of it. Otherwise fails with this
+    /// error.
+    async fn find_result(visitor: &Staff, form: &Form, error: Error) -> Result<String> {
+        if error.code != Code::InvalidState {
+            return Err(error);
+        }
+        let sent = Self::new(visitor, form)?;
         let find = move |tx: &Tx<'_>| {
-            submit_once(tx, &self.nonce, self.ttl, |_| Err::<(String, String), _>(error))
+            submit_once(tx, &sent.nonce, sent.ttl, |_| Err::<(String, String), _>(error))
         };
         Ok(match visitor.write(find).await? {
             Submission::Accepted(id) | Submission::Duplicate(id) => id,
@@ -117,18 +122,18 @@ pub(super) async fn move_away(
     PathParams(at): PathParams<(TeamId, MemberId)>,
     StaffForm { visitor, form }: StaffForm,
 ) -> PageResult {
+    let leaving = match read(&visitor, at).await {
+        Ok(leaving) => leaving,
+        Err(error) => {
+            let id = Sent::find_result(&visitor, &form, error).await?;
+            let team = form.text("team");
+            return Ok(see_other(&format!("/teams/{team}/roster/{id}?done=moved")));
+        }
+    };
     let sent = Sent::new(&visitor, &form)?;
     let mut form = FilledForm::submitted(FIELDS, &form);
     let body = form.body();
     let to: Option<TeamId> = body["team_id"].as_str().and_then(|id| id.parse().ok());
-    let leaving = match read(&visitor, at).await {
-        Ok(leaving) => leaving,
-        Err(error) => {
-            let id = sent.find_result(&visitor, error).await?;
-            let team = to.map(|team| team.to_string()).unwrap_or_default();
-            return Ok(see_other(&format!("/teams/{team}/roster/{id}?done=moved")));
-        }
-    };
     let number = body["jersey_number"].as_str().map(str::to_owned);
     let Some(to) = to.filter(|_| form.faults.is_empty()) else {
         form.faults.add("team", t!("Choose a team."));
@@ -188,14 +193,14 @@ pub(super) async fn remove(
     PathParams(at): PathParams<(TeamId, MemberId)>,
     StaffForm { visitor, form }: StaffForm,
 ) -> PageResult {
-    let sent = Sent::new(&visitor, &form)?;
     let leaving = match read(&visitor, at).await {
         Ok(leaving) => leaving,
         Err(error) => {
-            sent.find_result(&visitor, error).await?;
+            Sent::find_result(&visitor, &form, error).await?;
             return Ok(see_other(&format!("{}?done=removed", roster_path(at.0))));
         }
     };
+    let sent = Sent::new(&visitor, &form)?;
     let mut form = FilledForm::submitted(&[], &form);
     let expected = form.expected_version();
     let work = move |tx: &Tx<'_>, _: &TeamAccess| {

@@ -9,7 +9,8 @@ use crate::prelude::*;
 use crate::teams::team::Team;
 
 /// The error for a member who left before they joined.
-pub const LEFT_BEFORE_JOINED: &str = mark!("The day of leaving must not be before the day of joining.");
+pub const LEFT_BEFORE_JOINED: &str =
+    mark!("The day of leaving must not be before the day of joining.");
 
 string_enum! {
     /// The role of a member on the team.

@@ -17,7 +17,8 @@ async fn submit(
 ) -> TestResponse {
     let mut all = fields.to_vec();
     let names = ["nonce", "version", "shown"];
-    let names = names.iter().filter(|name| page.text.contains(&format!("name=\"{name}\" value=\"")));
+    let names =
+        names.iter().filter(|name| page.text.contains(&format!("name=\"{name}\" value=\"")));
     let hidden: Vec<_> = names.map(|name| (*name, hidden(page, name))).collect();
     all.extend(hidden.iter().map(|(name, value)| (*name, value.as_str())));
     browser.post(path, &all).await
@@ -44,8 +45,6 @@ both! {
 
     async fn a_form_of_another_club_is_not_saved_before_it_is_confirmed(w: &World) {
         let user = w.user(Role::Admin, "nia@example.org").await;
-        let other = w.browser_at(user.id, None).await;
-        drop(other);
         let mut browser = w.browser(user.id).await;
         let page = browser.get("/teams/new").await.ok();
         let csrf = hidden(&page, "csrf");
@@ -53,13 +52,14 @@ both! {
         assert_eq!(own, w.harbour.to_string());
         // The same browser, with the token of a page of another club.
         let foreign = format!("{signature}.acc_{}", "0".repeat(26));
-        browser.csrf = Some(foreign);
+        browser.csrf = Some(foreign.clone());
         let nonce = hidden(&page, "nonce");
         let sent = [("name", "Wrong club team"), ("nonce", nonce.as_str()), ("color", ""), ("sport", "")];
         let answer = browser.post("/teams/new", &sent).await.refused_page(403);
         answer.shows("Send it again?").shows("changed the club").shows("<bdi>Wrong club team</bdi>");
         let teams = w.owner.get("/teams?limit=100").await.ok();
         assert!(!teams.text.contains("Wrong club team"));
+        browser.csrf = Some(foreign);
         browser.post("/admin/keys/new", &[("name", "x")]).await.refused_page(403).shows("pages of another club");
     }
 

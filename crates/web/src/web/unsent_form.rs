@@ -12,8 +12,7 @@ use super::visitor::{Guest, PageError, PageResult, url_encode};
 use crate::error::{Code, Error};
 
 /// Paths whose forms must be opened again: what they do depends on who signs in.
-const NOT_REPEATED: [&str; 6] =
-    ["/oauth/", "/account", "/sign-", "/confirm", "/set-up", KEYS];
+const NOT_REPEATED: [&str; 6] = ["/oauth/", "/account", "/sign-", "/confirm", "/set-up", KEYS];
 const KEYS: &str = "/admin/keys";
 const OTHER_CLUB: &str = mark!(
     "Nothing was saved, because you have opened the pages of another club since. Open the page again."
@@ -127,7 +126,8 @@ mod tests {
         ] {
             assert!(is_readable(name, text), "{text}");
         }
-        for (name, choice) in [("answer", "yes"), ("step", "save"), ("weekdays", "MO"), ("v", "1")] {
+        for (name, choice) in [("answer", "yes"), ("step", "save"), ("weekdays", "MO"), ("v", "1")]
+        {
             assert!(!is_readable(name, choice), "{choice}");
         }
         let hidden =

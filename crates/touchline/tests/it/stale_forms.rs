@@ -202,6 +202,8 @@ both! {
         submit(&mut coach, &path, &page, &[("first_name", "max"), ("role", "player")]).await.refused_page(422).shows("same name on this team");
         let other = [("first_name", "Max"), ("role", "player"), ("birth_date", "2013-05-05")];
         assert_eq!(submit(&mut coach, &path, &page, &other).await.status, 303);
+        let nameless = [("first_name", "Ivy"), ("role", "player"), ("guardian-1-email", "ivo@example.org")];
+        submit(&mut coach, &path, &page, &nameless).await.refused_page(422).shows("Enter a first name.").shows("ivo@example.org");
         // The same row twice in a spreadsheet.
         let path = format!("/teams/{}/roster/paste", club.hawks);
         let page = coach.get(&path).await.ok();

@@ -73,7 +73,8 @@ pub(super) const GUARDIANS: Field = Field::rows(
         fields: &[
             Field::hidden("guardian-{row}-id").key("id"),
             Field::line("guardian-{row}-first_name", "First name of parent {row}", 120)
-                .key("first_name"),
+                .key("first_name")
+                .required("Enter a first name."),
             Field::line("guardian-{row}-last_name", "Last name", 120).key("last_name"),
             Field::line("guardian-{row}-relationship", "Relationship", 60)
                 .key("relationship")

@@ -334,8 +334,7 @@ pub(super) fn can_see_attachments(
 }
 
 /// Whether the caller may read the content of a retracted message. One that was never published may be read by those who
-/// may manage it. If a minor received it, admins and the adults who
-/// received it may. Otherwise somebody could write to a child and retract the message before the second adult reads it.
+/// may manage it. If a minor received it, admins and the adults who received it may. Otherwise somebody could write to a child and retract the message before the second adult reads it.
 fn can_read_retracted(
     db: &Reader<'_>,
     access: &TeamAccess,

@@ -88,8 +88,8 @@ fn compare(older: &Person, newer: &Person, shared: bool) -> Option<PossibleDupli
     Some(PossibleDuplicate { older: older.clone(), newer: newer.clone(), matched_on })
 }
 
-/// Existing people who are similar to this person, who may be new on a team, each once. `shared` says that the email address is known
-/// to be that of a guardian.
+/// Existing people who are similar to this person, each once. With a team, people on it with the same name count too.
+/// `shared` says that the email address is known to be that of a guardian.
 pub fn find_similar(
     db: &Reader<'_>,
     team: Option<TeamId>,

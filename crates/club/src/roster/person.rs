@@ -245,7 +245,7 @@ pub(super) fn find_by_name_and_birth_date(
     )?)
 }
 
-/// People on a team with this case-folded name whose birth date may be this one, because one of the two is not known.
+/// People on a team with this case-folded name, if their birth date or the given one is not known.
 pub(super) fn find_by_name_on_team(
     db: &Reader<'_>,
     name: &str,

@@ -21,7 +21,7 @@ use crate::web::prelude::*;
 use crate::web::team_look::TeamLook;
 use crate::web::visitor::Guest;
 
-/// The number of changes that are shown at once. The others are in a part of the page that can be opened.
+/// The number of changes that are always shown. The user can open the others.
 const MAX_OPEN_CHANGES: usize = 8;
 /// The maximum number of forms among the events that need an answer, and on the page. An event without a form counts as
 /// one. Parents of many teams find the other events in the schedule.

@@ -86,7 +86,7 @@ both! {
         let fields = [("member_id", club.max.member.as_str()), ("answer", "sometimes")];
         let refused = parent.post(&format!("/events/{}/answer", event.id()), &fields).await;
         assert_eq!((refused.status, refused.header("hx-trigger")), (422, None));
-        // Whoever does not take part at present does not answer.
+        // Inactive and removed members cannot answer.
         w.owner.patch(&format!("/teams/{}/roster/{}", club.hawks, club.max.member), json!({ "status": "inactive" })).await.ok();
         let fields = [("member_id", club.max.member.as_str()), ("answer", "no")];
         parent.post(&format!("/events/{}/answer", event.id()), &fields).await.shows("This person is inactive on the team, so no answer is needed.");

@@ -269,7 +269,7 @@ both! {
         w.owner.post(&format!("/events/{second}/cancel"), json!({})).await.ok();
         let page = coach.get(&path).await.ok().shows("This event is cancelled").shows("/events/new?copy=");
         assert!(!page.text.contains("<textarea"));
-        // What was typed before is still there, and the page says what happened.
+        // The page says what happened and still shows what the coach typed.
         let typed = changed(&sent.to_vec(), &[("nonce", &nonce), ("opened", &opened), ("notes", "Typed before")]);
         let page = coach.post(&path, &typed).await.refused_page(422).shows("Typed before</textarea>").shows("Now: <bdi>Cancelled</bdi>");
         assert!(!page.text.contains("Save changes"));

@@ -196,7 +196,7 @@ both! {
             let page = w.browser(user).await.get(&path).await.ok();
             assert_eq!((page.text.matches("<strong>red</strong>").count(), page.text.contains(&all)), (3, false));
         }
-        // What was read is not new anymore.
+        // A message that was read is no longer marked as new.
         let count_new = |page: &TestResponse| page.text.matches("<span class=\"tag\">New</span>").count();
         assert_eq!(count_new(&parent.get(&path).await.ok()), 3);
         parent.get(&format!("/messages/{}", private.id())).await.ok();

@@ -231,11 +231,11 @@ both! {
         assert!(emails(w, &event).await.iter().all(|one| one["status"] == "cancelled"));
         let event = w.owner.post("/events", body.clone()).await.created();
         assert!(remind(w, &event).await.unwrap().emails > 0);
-        // An answer cancels the reminders of which it was the last one missing.
+        // The last missing answer cancels the reminder.
         w.owner.put(&event_path(&event, &format!("/rsvps/{}", club.max.member)), json!({ "answer": "yes" })).await.ok();
         let cancelled: Vec<_> = emails(w, &event).await.into_iter().filter(|one| one["status"] == "cancelled").collect();
         assert_eq!(cancelled.iter().map(|one| &one["to_address"]).collect::<Vec<_>>(), ["pat@example.org"]);
-        // Whoever was not reminded because the event was postponed is reminded of the new date.
+        // People whose reminder was cancelled by the postponement get one for the new date.
         w.owner.post(&event_path(&event, "/postpone"), json!({})).await.ok();
         w.owner.patch(&event_path(&event, ""), json!({ "starts_at": "2026-12-16T18:00:00Z", "ends_at": "2026-12-16T19:00:00Z" })).await.ok();
         assert!(remind(w, &event).await.unwrap().emails > 0);

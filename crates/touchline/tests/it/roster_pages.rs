@@ -28,7 +28,7 @@ async fn medical_reads(w: &World) -> usize {
 }
 
 /// Submits the form on a page with these fields.
-async fn send(
+pub(crate) async fn send(
     browser: &mut Browser,
     path: &str,
     page: &TestResponse,

@@ -1,28 +1,13 @@
 //! Tests of forms whose object, club or session has changed since their page was opened.
 
-use testkit::{Browser, TestResponse, World, both, json, seconds};
+use testkit::{World, both, json, seconds};
 use touchline::accounts::user::Role;
 
 use crate::event_editing::{fields, hidden};
 use crate::events::{event_path, practice};
 use crate::roster_access::client_with_all_scopes;
+use crate::roster_pages::send;
 use crate::signin::RefusedPage;
-
-/// Submits the form on a page with these fields.
-async fn submit(
-    browser: &mut Browser,
-    path: &str,
-    page: &TestResponse,
-    fields: &[(&str, &str)],
-) -> TestResponse {
-    let mut all = fields.to_vec();
-    let names = ["nonce", "version", "shown"];
-    let names =
-        names.iter().filter(|name| page.text.contains(&format!("name=\"{name}\" value=\"")));
-    let hidden: Vec<_> = names.map(|name| (*name, hidden(page, name))).collect();
-    all.extend(hidden.iter().map(|(name, value)| (*name, value.as_str())));
-    browser.post(path, &all).await
-}
 
 both! {
     async fn an_error_page_shows_what_was_entered(w: &World) {
@@ -72,11 +57,11 @@ both! {
         w.owner.patch(&person, json!({ "emergency_contact": "Aunt 911", "address": "Quay 7" })).await.ok();
         let entered = [("first_name", "Lia"), ("email", "lia@example.org"), ("birth_date", "2000-01-01"), ("address", "Pier 1"),
             ("preferred_name", "Lili"), ("email_opt_in", "yes")];
-        let page = submit(&mut admin, &path, &page, &entered).await.refused_page(422)
+        let page = send(&mut admin, &path, &page, &entered).await.refused_page(422)
             .shows("Check the marked fields").shows("Aunt 911").shows("You see the new value.")
             .shows("changed this to “Quay 7”").shows("Pier 1").shows("value=\"Lili\"");
         let entered = [&entered[..], &[("emergency_contact", "Aunt 911")]].concat();
-        let saved = submit(&mut admin, &path, &page, &entered).await;
+        let saved = send(&mut admin, &path, &page, &entered).await;
         assert_eq!(saved.status, 303, "{}", saved.text);
         let now = w.owner.get(&person).await.ok();
         let values = ["preferred_name", "address", "emergency_contact"].map(|name| now.data()[name].clone());
@@ -86,7 +71,7 @@ both! {
         let path = format!("/people/{}/edit", twin.person);
         let page = admin.get(&path).await.ok();
         w.owner.post(&format!("/people/{}/merge", twin.person), json!({ "into_person_id": club.lia.person })).await.ok();
-        submit(&mut admin, &path, &page, &[("first_name", "Lia"), ("phone", "+351 210 000 000")]).await.refused_page(409)
+        send(&mut admin, &path, &page, &[("first_name", "Lia"), ("phone", "+351 210 000 000")]).await.refused_page(409)
             .shows("merged into another record").shows("+351 210 000 000");
     }
 
@@ -102,19 +87,19 @@ both! {
         other.put(&event_path(&event, "/attendance"), json!({ "entries": [sore] })).await.ok();
         let (max, lia, zoe) = (format!("s-{}", club.max.member), format!("s-{}", club.lia.member), format!("n-{}", club.zoe.member));
         let marks = [(max.as_str(), "present"), (lia.as_str(), "late")];
-        let page = submit(&mut coach, &path, &page, &marks).await.refused_page(409).shows("Present · Sore knee").shows("value=\"Sore knee\"");
+        let page = send(&mut coach, &path, &page, &marks).await.refused_page(409).shows("Present · Sore knee").shows("value=\"Sore knee\"");
         // A note of a player without a status would get lost.
         let lost = [&marks[..], &[(zoe.as_str(), "On crutches")]].concat();
-        submit(&mut coach, &path, &page, &lost).await.refused_page(422).shows("Mark Zoe too").shows("value=\"On crutches\"");
+        send(&mut coach, &path, &page, &lost).await.refused_page(422).shows("Mark Zoe too").shows("value=\"On crutches\"");
         let long = "x".repeat(501);
         let lia_note = format!("n-{}", club.lia.member);
         let too_long = [&marks[..], &[(lia_note.as_str(), long.as_str())]].concat();
-        submit(&mut coach, &path, &page, &too_long).await.refused_page(422).shows("Lia: Use at most 500 characters.");
+        send(&mut coach, &path, &page, &too_long).await.refused_page(422).shows("Lia: Use at most 500 characters.");
         // Somebody who has left the team since the page was opened was there all the same.
         w.owner.delete(&format!("/teams/{}/roster/{}", club.hawks, club.lia.member)).await.ok();
         let max_note = format!("n-{}", club.max.member);
         let kept = [&marks[..], &[(max_note.as_str(), "Sore knee")]].concat();
-        submit(&mut coach, &path, &page, &kept).await.redirects_to(&format!("{path}?done=saved"));
+        send(&mut coach, &path, &page, &kept).await.redirects_to(&format!("{path}?done=saved"));
         let sheet = w.owner.get(&event_path(&event, "/attendance")).await.ok();
         assert!(sheet.text.contains("Sore knee") && sheet.text.contains(&club.lia.member), "{}", sheet.text);
     }
@@ -199,16 +184,16 @@ both! {
         let mut coach = w.browser(club.coach.id).await;
         let path = format!("/teams/{}/roster/new", club.hawks);
         let page = coach.get(&path).await.ok();
-        submit(&mut coach, &path, &page, &[("first_name", "max"), ("role", "player")]).await.refused_page(422).shows("same name on this team");
+        send(&mut coach, &path, &page, &[("first_name", "max"), ("role", "player")]).await.refused_page(422).shows("same name on this team");
         let other = [("first_name", "Max"), ("role", "player"), ("birth_date", "2013-05-05")];
-        assert_eq!(submit(&mut coach, &path, &page, &other).await.status, 303);
+        assert_eq!(send(&mut coach, &path, &page, &other).await.status, 303);
         let nameless = [("first_name", "Ivy"), ("role", "player"), ("guardian-1-email", "ivo@example.org")];
-        submit(&mut coach, &path, &page, &nameless).await.refused_page(422).shows("Enter a first name.").shows("ivo@example.org");
+        send(&mut coach, &path, &page, &nameless).await.refused_page(422).shows("Enter a first name.").shows("ivo@example.org");
         // The same row twice in a spreadsheet.
         let path = format!("/teams/{}/roster/paste", club.hawks);
         let page = coach.get(&path).await.ok();
         let pasted = [("text", "Name\nIda Holm\nIda Holm"), ("step", "preview")];
-        submit(&mut coach, &path, &page, &pasted).await.ok().shows("<select id=\"row-").shows("1 person will be added");
+        send(&mut coach, &path, &page, &pasted).await.ok().shows("<select id=\"row-").shows("1 person will be added");
         // Programs decide for themselves.
         w.owner.post(&format!("/teams/{}/roster", club.hawks), json!({ "first_name": "Max" })).await.created();
     }

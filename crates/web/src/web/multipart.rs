@@ -45,7 +45,7 @@ pub struct SentFile {
 }
 
 impl SentFile {
-    /// What stands for the files of a form that was sent before, without them.
+    /// A placeholder for the files of a form that is sent again without them.
     pub(super) fn lost() -> Self {
         let (field, name, bytes) = ("file".to_owned(), String::new(), Bytes::new());
         Self { field, name, bytes, lost: Some(SENT_BEFORE) }

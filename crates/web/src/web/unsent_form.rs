@@ -1,6 +1,6 @@
-//! The page for a form that arrives without the session of its page: the visitor has signed out in another tab, the
-//! session has ended, or somebody has signed in or changed the club since. It shows what was entered and can send it again, so nothing is
-//! lost. Error pages also show what was entered.
+//! The page for a form whose session has changed since its page was opened: the visitor signed out in another tab, the
+//! session ended, or somebody signed in or switched clubs. It shows what the visitor entered and can send it again, so
+//! nothing is lost. Error pages also show what the visitor entered.
 
 use askama::Template;
 use axum::response::Response;

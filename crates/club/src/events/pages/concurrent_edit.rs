@@ -115,7 +115,7 @@ pub(super) fn merge(form: &mut FilledForm, event: &Event) -> Vec<ChangedField> {
     changed
 }
 
-/// Keeps what was entered about duties that somebody else removed meanwhile: they are new ones when the form is saved.
+/// Keeps what the coach entered for duties that somebody else has removed. Saving the form adds them as new duties.
 #[must_use]
 pub(super) fn without_removed_duties(mut form: FilledForm, event: &Event) -> FilledForm {
     let ids: Vec<_> = event.duties.0.iter().map(|duty| duty.id.to_string()).collect();

@@ -177,7 +177,7 @@ fn outcome(
     count_recipients(db, viewer, teams.iter().map(new).collect())
 }
 
-/// A message of which only the recipients matter.
+/// A message without text, to find out who would get it.
 fn without_text(kind: Kind) -> NewMessage {
     NewMessage {
         team_id: None,

@@ -23,7 +23,7 @@ pub enum TeamSelection {
     Page(Response),
 }
 
-/// Asks for which of their teams the visitor adds something. `path` is the path of its form.
+/// Asks the visitor to choose one of their teams, unless they have only one. `path` is the path of the form of a team.
 pub async fn choose<N: Permission>(
     visitor: &Visitor<N>,
     (title, section): (&'static str, Section),

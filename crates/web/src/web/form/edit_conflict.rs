@@ -12,8 +12,7 @@ pub(super) const FINGERPRINTS: &str = "shown";
 const LENGTH: usize = 8;
 
 impl FilledForm {
-    /// Adds fingerprints of the values, to detect changes by others. Fields with a hidden field for what was shown have
-    /// none.
+    /// Adds a fingerprint of each value, to detect changes by others. Fields with `shown_in` need none.
     #[must_use]
     pub fn fingerprint(self) -> Self {
         let all: String = self.compared().map(|field| self.fingerprint_of(field)).collect();
@@ -37,14 +36,10 @@ impl FilledForm {
         let (shown, now) = (self.hidden_value(FINGERPRINTS), current.hidden_value(FINGERPRINTS));
         if shown.is_ascii() && shown.len() == now.len() {
             let (shown, now) = (shown.to_owned(), now.to_owned());
-            let parts = |text: &str| -> Vec<String> {
-                let at = |start: usize| text[start..start + LENGTH].to_owned();
-                (0..text.len() / LENGTH).map(|index| at(index * LENGTH)).collect()
-            };
-            let fields: Vec<_> = self.compared().collect();
-            for ((field, shown), now) in fields.into_iter().zip(parts(&shown)).zip(parts(&now)) {
+            let parts = shown.as_bytes().chunks(LENGTH).zip(now.as_bytes().chunks(LENGTH));
+            for (field, (shown, now)) in self.compared().zip(parts) {
                 if shown != now {
-                    self.combine_field(field, &shown, current);
+                    self.combine_field(field, shown, current);
                 }
             }
         }
@@ -53,12 +48,12 @@ impl FilledForm {
     }
 
     /// Combines a field that somebody else has changed.
-    fn combine_field(&mut self, field: &'static Field, shown: &str, current: &Self) {
+    fn combine_field(&mut self, field: &'static Field, shown: &[u8], current: &Self) {
         let entered = self.fingerprint_of(field);
         if entered == current.fingerprint_of(field) || self.is_removed(field) {
             return;
         }
-        if entered == shown {
+        if entered.as_bytes() == shown {
             for name in self.names(field).into_iter().chain(current.names(field)) {
                 let values: Vec<_> =
                     current.values.get_all(&name).into_iter().map(str::to_owned).collect();

@@ -87,6 +87,14 @@ impl<N: Permission> Visitor<N> {
         let work = move |tx: &Tx<'_>| work(tx).map(|id| (id.to_string(), id));
         self.write(move |tx| submit_once(tx, &nonce, ttl, work)).await
     }
+
+    /// The id of what a form created or changed when it was submitted before. Otherwise fails with `error`, the reason why
+    /// the form cannot be submitted now.
+    pub async fn find_earlier_result(&self, nonce: Nonce, error: Error) -> Result<String> {
+        match self.write_once(nonce, |_| Err::<String, _>(error)).await? {
+            Submission::Accepted(id) | Submission::Duplicate(id) => Ok(id),
+        }
+    }
 }
 
 /// Runs `work` unless the same form was submitted before. `work` returns the id of what it created and its result. A

@@ -1,7 +1,5 @@
 //! `/teams/{team}/roster/{member}/move` and `/remove`: a person moves to another team, or leaves this one.
 
-use std::time::Duration;
-
 use super::{Staff, StaffForm, load_for_change, member_path, name_of, roster_path, write};
 use crate::prelude::*;
 use crate::roster::guards;
@@ -12,7 +10,7 @@ use crate::teams::header::TeamHeader;
 use crate::teams::team::{self, Status, TeamFilter};
 use crate::web::confirm::ConfirmPage;
 use crate::web::form::{Field, FilledForm};
-use crate::web::form_dedup::{Nonce, Submission, submit_once};
+use crate::web::form_dedup::{Submission, submit_once};
 use crate::web::prelude::*;
 use crate::web::sentence::Sentence;
 
@@ -54,31 +52,13 @@ async fn read(visitor: &Staff, at: (TeamId, MemberId)) -> Result<LeavingMember> 
     visitor.read(move |db| load(db, &access, at)).await
 }
 
-/// A form that takes effect once.
-struct Sent {
-    nonce: Nonce,
-    ttl: Duration,
-}
-
-impl Sent {
-    fn new(visitor: &Staff, form: &Form) -> Result<Self> {
-        Ok(Self { nonce: parse_nonce(form)?, ttl: visitor.app().config.idempotency_ttl })
+/// The result of a form that was sent before, if the person has left the team because of it. Otherwise fails with this
+/// error.
+async fn find_earlier_result(visitor: &Staff, form: &Form, error: Error) -> Result<String> {
+    if error.code != Code::InvalidState {
+        return Err(error);
     }
-
-    /// The result of a form that was sent before, if the person has left the team because of it. Otherwise fails with this
-    /// error.
-    async fn find_result(visitor: &Staff, form: &Form, error: Error) -> Result<String> {
-        if error.code != Code::InvalidState {
-            return Err(error);
-        }
-        let sent = Self::new(visitor, form)?;
-        let find = move |tx: &Tx<'_>| {
-            submit_once(tx, &sent.nonce, sent.ttl, |_| Err::<(String, String), _>(error))
-        };
-        Ok(match visitor.write(find).await? {
-            Submission::Accepted(id) | Submission::Duplicate(id) => id,
-        })
-    }
+    visitor.find_earlier_result(parse_nonce(form)?, error).await
 }
 
 #[derive(Template)]
@@ -125,12 +105,12 @@ pub(super) async fn move_away(
     let leaving = match read(&visitor, at).await {
         Ok(leaving) => leaving,
         Err(error) => {
-            let id = Sent::find_result(&visitor, &form, error).await?;
+            let id = find_earlier_result(&visitor, &form, error).await?;
             let team = form.text("team");
             return Ok(see_other(&format!("/teams/{team}/roster/{id}?done=moved")));
         }
     };
-    let sent = Sent::new(&visitor, &form)?;
+    let (nonce, ttl) = (parse_nonce(&form)?, visitor.app().config.idempotency_ttl);
     let mut form = FilledForm::submitted(FIELDS, &form);
     let body = form.body();
     let to: Option<TeamId> = body["team_id"].as_str().and_then(|id| id.parse().ok());
@@ -146,7 +126,7 @@ pub(super) async fn move_away(
             let moved = moving::move_to_team(tx, access, at, &expected, to)?;
             Ok((moved.id.to_string(), moved.id))
         };
-        submit_once(tx, &sent.nonce, sent.ttl, work)
+        submit_once(tx, &nonce, ttl, work)
     };
     match write(&visitor, at.0, work).await {
         Ok(Submission::Accepted(id)) => {
@@ -196,11 +176,11 @@ pub(super) async fn remove(
     let leaving = match read(&visitor, at).await {
         Ok(leaving) => leaving,
         Err(error) => {
-            Sent::find_result(&visitor, &form, error).await?;
+            find_earlier_result(&visitor, &form, error).await?;
             return Ok(see_other(&format!("{}?done=removed", roster_path(at.0))));
         }
     };
-    let sent = Sent::new(&visitor, &form)?;
+    let (nonce, ttl) = (parse_nonce(&form)?, visitor.app().config.idempotency_ttl);
     let mut form = FilledForm::submitted(&[], &form);
     let expected = form.expected_version();
     let work = move |tx: &Tx<'_>, _: &TeamAccess| {
@@ -208,7 +188,7 @@ pub(super) async fn remove(
             member::remove(tx, at, &expected)?;
             Ok((at.1.to_string(), ()))
         };
-        submit_once(tx, &sent.nonce, sent.ttl, remove)
+        submit_once(tx, &nonce, ttl, remove)
     };
     match write(&visitor, at.0, work).await {
         Ok(_) => Ok(see_other(&format!("{}?done=removed", roster_path(at.0)))),

@@ -1,33 +1,16 @@
 //! The database handle: passes closures to the threads that own the connections.
 
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use kit::{Clock, IdGenerator, Rng};
+use kit::IdGenerator;
 
-use crate::queue::{Counters, Queue, job, run};
+use crate::options::Options;
+use crate::queue::{Counters, Queue, job, run, spawn_thread};
 use crate::scope::Tools;
 use crate::sqlite::InlinePool;
 use crate::{ChangeNotifier, Dialect, Error, Reader, Result, Scope, Tx, postgres, sqlite};
-
-/// How to open a database.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// `sqlite:PATH` or `postgres://…`.
-    pub url: String,
-    /// A PEM file with a certificate authority to trust for PostgreSQL, in addition to the public ones.
-    pub ca_file: Option<PathBuf>,
-    /// The number of connections to PostgreSQL; half of them write. One more connection listens to other nodes.
-    pub connections: usize,
-    /// The number of reads and of writes that may wait before new ones fail with [`Error::Overloaded`].
-    pub queue_limit: usize,
-    /// The clock of the process.
-    pub clock: Clock,
-    /// The random number generator of the process.
-    pub rng: Arc<Rng>,
-}
 
 /// A database, SQLite or PostgreSQL. Cheap to clone.
 #[derive(Clone)]
@@ -255,15 +238,4 @@ impl Drop for Inner {
         self.queue.close();
         self.tools.notifier.disable_remote();
     }
-}
-
-/// Starts a named thread.
-pub(crate) fn spawn_thread(
-    name: &str,
-    work: impl FnOnce() + Send + 'static,
-) -> Result<JoinHandle<()>> {
-    std::thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(work)
-        .map_err(|error| Error::Unavailable(format!("cannot start a database thread: {error}")))
 }

@@ -22,10 +22,11 @@ use tokio_postgres::{Client, Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use self::values::{EncodedColumn, PgRow};
-use crate::db::{Options, spawn_thread};
-use crate::queue::{Counters, Queue, Session, fail_all, group_commit, run_read};
-use crate::scope::{Conn, Params, Tools};
-use crate::sql::{InsertColumn, PreparedStatement, StatementCache};
+use crate::options::Options;
+use crate::queue::{Counters, Queue, Session, fail_all, group_commit, run_read, spawn_thread};
+use crate::scope::{Conn, Tools};
+use crate::sql::InsertColumn;
+use crate::statement::{Params, PreparedStatement, StatementCache};
 use crate::tls::postgres_connector;
 use crate::{Dialect, Error, Result, Row, Value};
 

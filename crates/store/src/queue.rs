@@ -412,6 +412,17 @@ fn wait_for_work(
     state
 }
 
+/// Starts a named thread.
+pub(crate) fn spawn_thread(
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> Result<std::thread::JoinHandle<()>> {
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(work)
+        .map_err(|error| Error::Unavailable(format!("cannot start a database thread: {error}")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use kit::{Clock, Id, IdGenerator, Rng, Timestamp};
 
 use crate::sql::{Bind, NamedValue};
+use crate::statement::Params;
 use crate::{ChangeNotifier, Dialect, Error, Record, Result, Row, Value};
 
 /// The maximum number of rows that one statement inserts.
@@ -119,45 +120,6 @@ pub(crate) trait Conn {
     fn execute_batch(&self, sql: &str) -> Result<()>;
 }
 
-/// The parameters of a statement: those of the scope (`:account`, `:actor`, `:now`) and those that were bound.
-pub(crate) struct Params<'a> {
-    scope: [(&'static str, Value<'a>); 3],
-    bind: Bind<'a>,
-}
-
-impl Params<'_> {
-    /// Returns the value of a parameter. Looks at `index` first, because a record is bound in the order of its columns.
-    pub(crate) fn get(&self, index: usize, name: &str) -> Result<&Value<'_>> {
-        let at_index = self.bind.get(index).filter(|(other, _)| *other == name);
-        let anywhere = || self.bind.iter().chain(&self.scope).find(|(other, _)| *other == name);
-        match at_index.or_else(anywhere) {
-            Some((_, Value::Null)) if name == "account" => Err(Error::Database(
-                "a statement uses :account in a job without account".to_owned(),
-            )),
-            // A job cannot write rows of another account, whatever `account_id` the record has.
-            Some((_, value)) if name == "account_id" && self.is_foreign(value) => {
-                Err(Error::Database("a job writes a row of another account".to_owned()))
-            }
-            Some((_, value)) => Ok(value),
-            None => Err(Error::Database(format!("the parameter :{name} is not bound"))),
-        }
-    }
-
-    fn is_foreign(&self, value: &Value<'_>) -> bool {
-        let own = &self.scope[0].1;
-        *own != Value::Null && own != value
-    }
-
-    /// The names of list parameters, with the number of placeholders of each.
-    pub(crate) fn lists(&self) -> Vec<(&'static str, usize)> {
-        let count = |value: &Value<'_>| match value {
-            Value::List(values) => Some(crate::sql::placeholder_count(values.len())),
-            _ => None,
-        };
-        self.bind.iter().filter_map(|(name, value)| Some((*name, count(value)?))).collect()
-    }
-}
-
 /// Gives a job read access to the database.
 pub struct Reader<'c> {
     conn: &'c dyn Conn,
@@ -251,7 +213,7 @@ impl<'c> Reader<'c> {
         let account = self.scope.account.map_or(Value::Null, |id| Value::Id(id.to_be_bytes()));
         let actor = Value::Text(self.actor().into());
         let now = Value::Int(self.now.micros());
-        Params { scope: [("account", account), ("actor", actor), ("now", now)], bind }
+        Params::new([("account", account), ("actor", actor), ("now", now)], bind)
     }
 }
 

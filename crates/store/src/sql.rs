@@ -4,12 +4,8 @@
 //! PostgreSQL, with the same numbers. `in (:list)` becomes one placeholder per element, padded to a power of two with
 //! the last element, so there are few variants of a statement.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::fmt::Write;
-use std::sync::Arc;
 
-use crate::scope::Params;
 use crate::{Error, Result, Value};
 
 /// The name and value of a parameter.
@@ -39,9 +35,17 @@ pub struct Statement {
 
 /// What is bound to one numbered placeholder: a parameter, or an element of a list parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Slot {
-    name: String,
-    element: Option<usize>,
+pub(crate) struct Slot {
+    pub(crate) name: String,
+    pub(crate) element: Option<usize>,
+}
+
+/// A column of a multi-row insert.
+pub(crate) struct InsertColumn<'a> {
+    /// The PostgreSQL type of the column.
+    pub(crate) type_name: &'a str,
+    /// Whether all rows have the same value.
+    pub(crate) is_constant: bool,
 }
 
 impl Statement {
@@ -81,7 +85,7 @@ impl Statement {
     }
 
     /// Fails unless the statement is bound to one account or marked with `any account`.
-    fn check_account(&self) -> Result<()> {
+    pub(crate) fn check_account(&self) -> Result<()> {
         if self.bound_to_account {
             return Ok(());
         }
@@ -91,7 +95,7 @@ impl Statement {
 
     /// Renders the statement for a database. Returns the text and what to bind to each placeholder. `lists` has the
     /// number of placeholders of each list parameter.
-    fn render(&self, dialect: Dialect, lists: &[(&str, usize)]) -> (String, Vec<Slot>) {
+    pub(crate) fn render(&self, dialect: Dialect, lists: &[(&str, usize)]) -> (String, Vec<Slot>) {
         let sign = if dialect == Dialect::Sqlite { '?' } else { '$' };
         let mut text = self.head.clone();
         let mut slots: Vec<Slot> = Vec::new();
@@ -117,7 +121,10 @@ impl Statement {
     /// Renders an insert of any number of rows for PostgreSQL, from an `insert … values (…)` that contains only the
     /// parameters of one row. Each parameter becomes an array with one element per row, or a single value if it is the
     /// same in all rows. Returns `None` for other statements.
-    fn render_multi_row(&self, columns: &[InsertColumn<'_>]) -> Option<(String, Vec<Slot>)> {
+    pub(crate) fn render_multi_row(
+        &self,
+        columns: &[InsertColumn<'_>],
+    ) -> Option<(String, Vec<Slot>)> {
         let (row, slots) = self.render(Dialect::Postgres, &[]);
         let (into, rest) = row.split_once("values (")?;
         let (row, end) = rest.split_once(')')?;
@@ -129,147 +136,6 @@ impl Statement {
         };
         let expressions: Option<Vec<_>> = row.split(", ").map(expression).collect();
         Some((format!("{into}select {}{end}", expressions?.join(", ")), slots))
-    }
-}
-
-/// The prepared statements of one connection.
-pub(crate) struct StatementCache<P> {
-    statements: RefCell<HashMap<StatementKey, Arc<PreparedStatement<P>>>>,
-}
-
-/// The last number of a [`StatementKey`] of a multi-row insert. The numbers before it are the columns that have the
-/// same value in all rows.
-const MULTI_ROW: usize = usize::MAX;
-/// The maximum number of variants of one multi-row insert, which differ in the columns that have the same value in all
-/// rows.
-const MAX_MULTI_ROW_VARIANTS: usize = 16;
-
-/// Identifies a rendered statement: the address and length of the constant text, and the number of placeholders of each
-/// list (or, for a multi-row insert, see [`MULTI_ROW`]).
-type StatementKey = (usize, usize, Vec<usize>);
-
-/// A column of a multi-row insert.
-pub(crate) struct InsertColumn<'a> {
-    /// The PostgreSQL type of the column.
-    pub(crate) type_name: &'a str,
-    /// Whether all rows have the same value.
-    pub(crate) is_constant: bool,
-}
-
-/// A prepared statement, and what to bind to its placeholders.
-pub(crate) struct PreparedStatement<P> {
-    pub(crate) handle: P,
-    slots: Vec<Slot>,
-}
-
-impl<P> StatementCache<P> {
-    pub(crate) fn new() -> Self {
-        Self { statements: RefCell::default() }
-    }
-
-    /// Returns the prepared statement. The first time, renders its text and calls `prepare`.
-    pub(crate) fn get(
-        &self,
-        sql: &'static str,
-        dialect: Dialect,
-        params: &Params<'_>,
-        prepare: impl FnOnce(String) -> Result<P>,
-    ) -> Result<Arc<PreparedStatement<P>>> {
-        let lists = params.lists();
-        let variant = lists.iter().map(|(_, count)| *count).collect();
-        self.get_or_prepare(
-            sql,
-            variant,
-            |statement| Ok(statement.render(dialect, &lists)),
-            prepare,
-        )
-    }
-
-    /// Returns the prepared multi-row insert for PostgreSQL; see [`Statement::render_multi_row`].
-    pub(crate) fn get_multi_row(
-        &self,
-        sql: &'static str,
-        mut columns: Vec<InsertColumn<'_>>,
-        prepare: impl FnOnce(String) -> Result<P>,
-    ) -> Result<Arc<PreparedStatement<P>>> {
-        // Without an array nothing would say how many rows there are.
-        if columns.iter().all(|column| column.is_constant) || !self.allows_variant(sql, &columns) {
-            for column in &mut columns {
-                column.is_constant = false;
-            }
-        }
-        let render = |statement: &Statement| {
-            let message = || format!("not an insert of one row's parameters: {sql:?}");
-            statement.render_multi_row(&columns).ok_or_else(|| Error::Database(message()))
-        };
-        self.get_or_prepare(sql, multi_row_variant(&columns), render, prepare)
-    }
-
-    /// Whether this variant of a multi-row insert exists already or may be added.
-    fn allows_variant(&self, sql: &'static str, columns: &[InsertColumn<'_>]) -> bool {
-        let prepared = self.statements.borrow();
-        let variant = |key: &&StatementKey| {
-            (key.0, key.1) == (sql.as_ptr() as usize, sql.len()) && key.2.last() == Some(&MULTI_ROW)
-        };
-        prepared.contains_key(&key(sql, multi_row_variant(columns)))
-            || prepared.keys().filter(variant).count() < MAX_MULTI_ROW_VARIANTS
-    }
-
-    fn get_or_prepare(
-        &self,
-        sql: &'static str,
-        variant: Vec<usize>,
-        render: impl FnOnce(&Statement) -> Result<(String, Vec<Slot>)>,
-        prepare: impl FnOnce(String) -> Result<P>,
-    ) -> Result<Arc<PreparedStatement<P>>> {
-        let key = key(sql, variant);
-        if let Some(prepared) = self.statements.borrow().get(&key) {
-            return Ok(prepared.clone());
-        }
-        let statement = Statement::scan(sql);
-        statement.check_account()?;
-        let (text, slots) = render(&statement)?;
-        let prepared = Arc::new(PreparedStatement { handle: prepare(text)?, slots });
-        self.statements.borrow_mut().insert(key, prepared.clone());
-        Ok(prepared)
-    }
-}
-
-fn key(sql: &'static str, variant: Vec<usize>) -> StatementKey {
-    (sql.as_ptr() as usize, sql.len(), variant)
-}
-
-fn multi_row_variant(columns: &[InsertColumn<'_>]) -> Vec<usize> {
-    let same = columns.iter().enumerate().filter(|(_, column)| column.is_constant);
-    same.map(|(index, _)| index).chain([MULTI_ROW]).collect()
-}
-
-impl<P> PreparedStatement<P> {
-    /// The values for the placeholders, in order.
-    pub(crate) fn values<'v>(&self, params: &'v Params<'v>) -> Result<Vec<&'v Value<'v>>> {
-        let value = |(index, slot): (usize, &Slot)| {
-            Ok(element(params.get(index, &slot.name)?, slot.element))
-        };
-        self.slots.iter().enumerate().map(value).collect()
-    }
-
-    /// For each placeholder, in order, the values of all rows.
-    pub(crate) fn columns<'v>(&self, rows: &'v [Params<'v>]) -> Result<Vec<Vec<&'v Value<'v>>>> {
-        let column = |(index, slot): (usize, &Slot)| {
-            rows.iter().map(|row| row.get(index, &slot.name)).collect()
-        };
-        self.slots.iter().enumerate().map(column).collect()
-    }
-}
-
-/// Returns an element of a list. Past the end it repeats the last element; for an empty list it returns null, which
-/// matches no row.
-fn element<'v>(value: &'v Value<'v>, element: Option<usize>) -> &'v Value<'v> {
-    match (value, element) {
-        (Value::List(values), Some(index)) => {
-            values.get(index).or(values.last()).unwrap_or(&Value::Null)
-        }
-        (value, _) => value,
     }
 }
 

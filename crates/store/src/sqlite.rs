@@ -10,10 +10,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, OpenFlags, ToSql};
 
-use crate::db::spawn_thread;
-use crate::queue::{Counters, Queue, Session, fail_all, group_commit, run_read};
-use crate::scope::{Conn, Params, Tools};
-use crate::sql::{PreparedStatement, StatementCache};
+use crate::queue::{Counters, Queue, Session, fail_all, group_commit, run_read, spawn_thread};
+use crate::scope::{Conn, Tools};
+use crate::statement::{Params, PreparedStatement, StatementCache};
 use crate::value::Columns;
 use crate::{Dialect, Error, Result, Row, Value};
 

@@ -1,4 +1,4 @@
-//! The translations, read once from the `.po` files in the binary.
+//! The translations, read from the `.po` files in the binary when a language is first used.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -7,9 +7,10 @@ use std::sync::OnceLock;
 use polib::message::MessageView;
 
 use crate::Locale;
+use crate::locale::LOCALES;
 
 /// The translations of one language: all plural forms by [`key`].
-pub(crate) type Catalogue = HashMap<String, Vec<String>>;
+type Catalogue = HashMap<String, Vec<String>>;
 
 /// The key of a text with a context, as in `.mo` files.
 fn key<'a>(context: &str, text: &'a str) -> Cow<'a, str> {
@@ -31,16 +32,19 @@ pub fn lookup<'a>(context: &str, text: &'a str) -> &'a str {
 
 /// A plural form of a text in a locale.
 pub(crate) fn find(locale: Locale, context: &str, text: &str, form: usize) -> Option<&'static str> {
-    static CATALOGUES: OnceLock<Vec<Catalogue>> = OnceLock::new();
-    let all = CATALOGUES.get_or_init(|| Locale::all().map(read).collect());
-    let forms = all[locale.index()].get(&*key(context, text))?;
+    static CATALOGUES: [OnceLock<Catalogue>; LOCALES] = [const { OnceLock::new() }; LOCALES];
+    let catalogue = CATALOGUES[locale.index()].get_or_init(|| read(locale));
+    let forms = catalogue.get(&*key(context, text))?;
     forms.get(form).map(String::as_str).filter(|text| !text.is_empty())
 }
 
 fn read(locale: Locale) -> Catalogue {
     #[cfg(debug_assertions)]
     if locale.tag() == crate::locale::PSEUDO {
-        return crate::pseudo::catalogue();
+        return entries(include_str!("../../../locale/touchline.pot"), |message| {
+            let texts = [Some(message.msgid()), message.msgid_plural().ok()];
+            texts.into_iter().flatten().map(crate::pseudo::pseudo).collect()
+        });
     }
     entries(locale.definition().catalogue, |message| match message.msgstr_plural() {
         Ok(forms) => forms.clone(),
@@ -49,7 +53,7 @@ fn read(locale: Locale) -> Catalogue {
 }
 
 /// The entries of a `.po` file that are translated.
-pub(crate) fn entries(file: &str, forms: impl Fn(&dyn MessageView) -> Vec<String>) -> Catalogue {
+fn entries(file: &str, forms: impl Fn(&dyn MessageView) -> Vec<String>) -> Catalogue {
     if file.is_empty() {
         return Catalogue::new();
     }

@@ -31,6 +31,9 @@ const ENGLISH: Definition = Definition {
     percent_space: false,
 };
 
+/// The number of locales.
+pub(crate) const LOCALES: usize = DEFINITIONS.len();
+
 /// All locales. To add a language, add its `.po` file and a line here.
 pub(crate) static DEFINITIONS: &[Definition] = &[
     ENGLISH,

@@ -1,20 +1,6 @@
 //! The pseudo-locale: English with accents, in brackets, and longer. Text without brackets is not translated.
 #![cfg(any(debug_assertions, test))]
 
-use polib::message::MessageView;
-
-use crate::catalogue::{Catalogue, entries};
-
-const TEMPLATE: &str = include_str!("../../../locale/touchline.pot");
-
-/// The catalogue with a pseudo-translation of every text in the template.
-pub(crate) fn catalogue() -> Catalogue {
-    entries(TEMPLATE, |message: &dyn MessageView| {
-        let plural = message.msgid_plural().ok();
-        [Some(message.msgid()), plural].into_iter().flatten().map(pseudo).collect()
-    })
-}
-
 /// `Save {count}` becomes `⟦Şȧṽḗ {count} ···⟧`. Placeholders, HTML tags and entities stay as they are.
 pub(crate) fn pseudo(text: &str) -> String {
     let mut result = String::from("⟦");

@@ -1,13 +1,13 @@
 //! Operations of the API.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{
-    Error, FnArg, Ident, ItemFn, LitInt, LitStr, Pat, PatType, Result, Token, Type, parenthesized,
-    parse_quote,
+    Error, FnArg, Ident, ItemFn, LitInt, LitStr, Pat, PatType, Path, Result, Token, Type,
+    parenthesized, parse_quote,
 };
 
 use crate::field::{generic, type_name};
@@ -85,6 +85,15 @@ pub(crate) fn expand(endpoint: Endpoint, mut function: ItemFn) -> Result<TokenSt
             #body responses(#(#responses),*), #scope)]
     });
     Ok(function.into_token_stream())
+}
+
+/// The type with utoipa's description of a handler, in the same module.
+pub(crate) fn description(handler: &Path) -> Path {
+    let mut path = handler.clone();
+    for last in path.segments.iter_mut().rev().take(1) {
+        last.ident = format_ident!("__path_{}", last.ident);
+    }
+    path
 }
 
 /// Wraps the arguments in their extractors. The first ones are the parameters of the path, in its order. Then come the

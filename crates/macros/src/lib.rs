@@ -11,8 +11,9 @@ mod query;
 mod record;
 
 use proc_macro::TokenStream;
-use quote::ToTokens;
-use syn::{ItemFn, ItemStruct, LitStr, parse_macro_input, parse_quote};
+use quote::{ToTokens, quote};
+use syn::punctuated::Punctuated;
+use syn::{ItemFn, ItemStruct, LitStr, Path, Token, parse_macro_input, parse_quote};
 
 /// A request body: `#[input(as = CreateTeamRequest)]`. Derives `Debug` and `ToSchema`, and implements `FromBody`.
 ///
@@ -107,4 +108,15 @@ pub fn endpoint(options: TokenStream, item: TokenStream) -> TokenStream {
     let options = parse_macro_input!(options as endpoint::Endpoint);
     let item = parse_macro_input!(item as ItemFn);
     endpoint::expand(options, item).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// The operations of one path: `routes!(list, create)`, from the names of their handlers. Each of them is an
+/// [`macro@endpoint`].
+#[proc_macro]
+pub fn routes(handlers: TokenStream) -> TokenStream {
+    let parse = Punctuated::<Path, Token![,]>::parse_terminated;
+    let handlers = parse_macro_input!(handlers with parse);
+    let described = handlers.iter().map(endpoint::description);
+    let handlers = handlers.iter();
+    quote!(crate::web::routes::Operations::default()#(.with::<#described, _, _>(#handlers))*).into()
 }

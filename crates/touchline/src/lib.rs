@@ -74,7 +74,7 @@ fn personal_data() -> impl Iterator<Item = PersonalData> {
     MODULES.iter().filter_map(|module| module.personal_data)
 }
 
-/// The API's routes with their OpenAPI descriptions.
+/// The API's routes, and what describes them.
 fn api() -> Routes {
     MODULES.iter().fold(Routes::default(), |routes, module| (module.api)(routes))
 }
@@ -82,16 +82,15 @@ fn api() -> Routes {
 /// The OpenAPI document, as it is checked in and served.
 pub fn openapi_json() -> String {
     register_modules();
-    docs::json(api().into_parts().1)
+    docs::json(api().into_document())
 }
 
 /// The router of the whole service: API, pages, documentation and health checks.
 pub fn service(app: App) -> Router {
-    let (routes, document) = api().into_parts();
     let shared = Router::new()
-        .merge(routes)
+        .merge(api().into_router())
         .merge(health::router())
-        .merge(docs::router(document))
+        .merge(docs::router())
         .merge(assets::router())
         .merge(offline::router())
         .merge(team_look::router());

@@ -1,7 +1,7 @@
 //! The API documentation: the OpenAPI document, the reference page, the list of errors and the guides.
 
 use std::fmt::Write as _;
-use std::sync::{Arc, LazyLock};
+use std::sync::{LazyLock, OnceLock};
 
 use axum::Router;
 use axum::response::{IntoResponse, Response};
@@ -60,12 +60,12 @@ pub fn base() -> Document {
 }
 
 /// `/docs` with its assets, and the OpenAPI document. None of them needs credentials.
-pub fn router(document: Document) -> Router<App> {
-    // Serialized on first use: it is large and often not requested at all.
-    let document = Arc::new(LazyLock::new(move || ServedDocument::new(json(document))));
-    let serve_document = move |headers: HeaderMap| {
-        let document = document.clone();
-        async move { document.response(&headers) }
+pub fn router() -> Router<App> {
+    let serve_document = |headers: HeaderMap| async move {
+        // Created on first use: it is large and often not requested at all.
+        static DOCUMENT: OnceLock<ServedDocument> = OnceLock::new();
+        let describe = DESCRIBE_API.get()?;
+        DOCUMENT.get_or_init(|| ServedDocument::new(describe())).response(&headers)
     };
     let guides = GUIDES.iter().fold(Router::new(), |router, guide| {
         router.route(&format!("/docs/{}", guide.name), get(|| async { page(guide.html()) }))

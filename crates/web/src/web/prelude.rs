@@ -23,5 +23,4 @@ pub use axum::Router;
 pub use axum::response::{IntoResponse, Response};
 pub use axum::routing::{get, post};
 pub use http::StatusCode;
-pub use macros::endpoint;
-pub use utoipa_axum::routes;
+pub use macros::{endpoint, routes};

@@ -9,7 +9,9 @@ mod kinds;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use ipnet::IpNet;
@@ -198,6 +200,14 @@ pub struct Source {
 /// Whether the arguments contain `--json`, even if other arguments are invalid.
 pub fn has_json_flag() -> bool {
     std::env::args_os().skip(1).take_while(|arg| arg != "--").any(|arg| arg == "--json")
+}
+
+/// Starts the program again with the same arguments, in place of this process. Returns only if that fails.
+pub fn restart_process() -> std::io::Error {
+    match std::env::current_exe() {
+        Ok(program) => Command::new(program).args(std::env::args_os().skip(1)).exec(),
+        Err(error) => error,
+    }
 }
 
 impl Source {

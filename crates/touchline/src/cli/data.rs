@@ -70,7 +70,7 @@ impl Seed {
                 "Deleted the demo club.".to_owned()
             });
         }
-        let account = load_demo_club(ctx).await?;
+        let (account, _) = load_demo_club(ctx).await?;
         let db = ctx.open_migrated().await?;
         let (key, value) = demo::key(&db, &ctx.config.data).await?;
         let key_json = with_secret(&key, "value", value.reveal())?;
@@ -252,12 +252,14 @@ impl Restore {
     }
 }
 
-/// Loads the demo club, with connections of its own: their caches are freed before a service starts.
-pub(super) async fn load_demo_club(ctx: &CommandContext) -> Result<Account, CommandError> {
+/// Loads the demo club with its API key and its users. Returns whether it was created now.
+pub(super) async fn load_demo_club(ctx: &CommandContext) -> Result<(Account, bool), CommandError> {
     super::private_folder(&ctx.config.data)?;
     let (db, options) = (ctx.open_migrated().await?, ctx.options());
     let app = App::new(ctx.config.clone(), db.clone(), options.clock, options.rng);
-    let account = demo::load(&app.await?).await?;
+    let loaded = demo::load(&app.await?).await?;
+    demo::key(&db, &ctx.config.data).await?;
+    demo::ensure_users(&db, &ctx.config.data).await?;
     db.close();
-    Ok(account)
+    Ok(loaded)
 }

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use super::{CommandContext, CommandError, CommandResult, with_secret};
 use crate::accounts::api_key::Key;
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::dispatch::Dispatcher;
 use crate::mailer::MailWorker;
 use crate::signin::set_up;
@@ -33,8 +33,10 @@ pub(super) struct Serve {
 impl Serve {
     pub(super) async fn run(self, ctx: &CommandContext) -> CommandResult {
         start_log(ctx.config.log.as_str())?;
-        if self.demo {
-            super::data::load_demo_club(ctx).await?;
+        if self.demo && super::data::load_demo_club(ctx).await?.1 {
+            // Loading needs much more memory than serving, and the process would keep some of it.
+            let error = config::restart_process();
+            tracing::warn!(%error, "could not restart the process after loading the demo club");
         }
         let db = ctx.open_migrated().await?;
         let options = ctx.options();

@@ -29,14 +29,14 @@ const ACTOR: &str = "demo";
 /// This module.
 pub const MODULE: Module = Module { pages: pages::router, ..Module::EMPTY };
 
-/// Creates the demo club, unless it exists.
-pub async fn load(app: &App) -> Result<Account> {
+/// Creates the demo club, unless it exists. Returns whether it was created now.
+pub async fn load(app: &App) -> Result<(Account, bool)> {
     let mut club = DemoClub::default();
     club.insert(EditContext::new(app, None, TeamAccess::AllTeams));
     let scope = Scope::account(ACCOUNT, ACTOR).long_running();
     let load = move |tx: &Tx<'_>| match account::find(tx) {
-        Ok(existing) => Ok(existing),
-        Err(_) => build(tx, &mut club),
+        Ok(existing) => Ok((existing, false)),
+        Err(_) => Ok((build(tx, &mut club)?, true)),
     };
     app.db.write(scope, load).await
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// The crates of the service, in dependency order.
 pub(crate) const CRATES: [&str; 7] =
@@ -14,8 +15,11 @@ pub(crate) fn sources() -> Vec<(PathBuf, String)> {
 }
 
 fn sources_of(name: &str) -> Vec<(PathBuf, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src");
-    let (mut open, mut files) = (vec![root.clone()], Vec::new());
+    sources_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src"))
+}
+
+fn sources_below(root: &Path) -> Vec<(PathBuf, String)> {
+    let (mut open, mut files) = (vec![root.to_owned()], Vec::new());
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
             let path = entry.path();
@@ -24,37 +28,28 @@ fn sources_of(name: &str) -> Vec<(PathBuf, String)> {
             } else if path.extension().is_some_and(|ending| ending == "rs") {
                 let text = fs::read_to_string(&path).unwrap();
                 let code = text.split("#[cfg(test)]").next().unwrap_or_default().to_owned();
-                files.push((path.strip_prefix(&root).unwrap().to_owned(), code));
+                files.push((path.strip_prefix(root).unwrap().to_owned(), code));
             }
         }
     }
     files
 }
 
-/// The modules with domain code: records, rules and SQL, beside their endpoints and pages.
-const DOMAIN: [&str; 21] = [
-    "accounts",
-    "signin",
-    "files",
-    "teams",
-    "roster",
-    "events",
-    "attendance",
-    "away_dates",
-    "mail",
-    "message_templates",
-    "messages",
-    "event_emails",
-    "event_reminders",
-    "money",
-    "shop",
-    "dues",
-    "privacy",
-    "joining",
-    "oauth",
-    "webhooks",
-    "admin",
-];
+/// Modules with a `MODULE` that are not domain code: they consist of pages or endpoints, fill the demo club, or talk to
+/// the card provider.
+const OTHER_MODULES: [&str; 5] = ["me", "home", "people", "demo", "cards"];
+
+/// The modules with domain code: records, rules and SQL, beside their endpoints and pages. A module that declares a
+/// `MODULE` is one of them without being listed anywhere.
+static DOMAIN: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+    let registered = sources().into_iter().filter(|(_, code)| code.contains("pub const MODULE: "));
+    let mut modules: BTreeSet<_> = registered.map(|(path, _)| module_of(&path)).collect();
+    for other in OTHER_MODULES {
+        assert!(modules.remove(other), "{other} has no MODULE");
+    }
+    modules.insert("accounts".to_owned());
+    modules
+});
 
 /// All modules, in the order of the crates and of their `lib.rs`.
 fn modules() -> Vec<String> {
@@ -79,7 +74,7 @@ fn is_endpoint(path: &Path) -> bool {
 
 /// Whether a file of a domain module has domain code: not endpoints, and not `mod.rs`.
 fn is_domain_code(path: &Path) -> bool {
-    DOMAIN.contains(&module_of(path).as_str()) && !path.ends_with("mod.rs") && !is_endpoint(path)
+    DOMAIN.contains(&module_of(path)) && !path.ends_with("mod.rs") && !is_endpoint(path)
 }
 
 fn violations(words: &[&str], applies_to: impl Fn(&Path) -> bool) -> Vec<String> {
@@ -142,6 +137,44 @@ fn used_modules(code: &str) -> BTreeSet<String> {
         }
     }
     names
+}
+
+/// Crates that are not part of the order of modules.
+const OTHER_CRATES: [&str; 7] = [
+    "crates/kit",
+    "crates/store",
+    "crates/i18n",
+    "crates/macros",
+    "crates/testkit",
+    "crates/bench",
+    "xtask",
+];
+
+#[test]
+fn modules_of_other_crates_have_no_import_cycles() {
+    for name in OTHER_CRATES {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name).join("src");
+        let mut imports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (path, code) in sources_below(&root) {
+            let module = module_of(&path);
+            let mut used = used_modules(&code);
+            used.remove(&module);
+            imports.entry(module).or_default().extend(used);
+        }
+        // The root declares the modules, so each of them may use what it re-exports.
+        imports.retain(|module, _| !matches!(module.as_str(), "lib" | "main"));
+        assert!(imports.len() > 3, "{name}: {imports:?}");
+        // Modules that use no other module cannot be part of a cycle.
+        loop {
+            let before = imports.len();
+            let modules: BTreeSet<_> = imports.keys().cloned().collect();
+            imports.retain(|_, used| !used.is_disjoint(&modules));
+            if imports.len() == before {
+                break;
+            }
+        }
+        assert!(imports.is_empty(), "{name}: {imports:?}");
+    }
 }
 
 #[test]

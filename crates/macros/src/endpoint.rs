@@ -90,7 +90,7 @@ pub(crate) fn expand(endpoint: Endpoint, mut function: ItemFn) -> Result<TokenSt
 /// The type with utoipa's description of a handler, in the same module.
 pub(crate) fn description(handler: &Path) -> Path {
     let mut path = handler.clone();
-    for last in path.segments.iter_mut().rev().take(1) {
+    if let Some(last) = path.segments.last_mut() {
         last.ident = format_ident!("__path_{}", last.ident);
     }
     path

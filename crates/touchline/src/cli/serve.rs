@@ -33,10 +33,13 @@ pub(super) struct Serve {
 impl Serve {
     pub(super) async fn run(self, ctx: &CommandContext) -> CommandResult {
         start_log(ctx.config.log.as_str())?;
-        if self.demo && super::data::load_demo_club(ctx).await?.1 {
-            // Loading needs much more memory than serving, and the process would keep some of it.
-            let error = config::restart_process();
-            tracing::warn!(%error, "could not restart the process after loading the demo club");
+        if self.demo {
+            let (_, created) = super::data::load_demo_club(ctx).await?;
+            if created {
+                // Loading needs much more memory than serving, and the process would keep some of it.
+                let error = config::restart_process();
+                tracing::warn!(%error, "could not restart the process after loading the demo club");
+            }
         }
         let db = ctx.open_migrated().await?;
         let options = ctx.options();

@@ -109,7 +109,7 @@ struct AccountLimits {
 /// Retrieve the caller
 ///
 /// Returns the credential of this request with its account, scopes and rate limits.
-#[endpoint(get, "/me", id = "me_get", tag = "Account",
+#[endpoint(get, "/me", id = "me.get", tag = "Account",
     200(ObjectResponse<Me>, "The caller."))]
 async fn me(caller: Caller<AnyCredential>) -> Result<Response> {
     let credential = caller.credential().clone();

@@ -94,7 +94,7 @@ pub fn object(name: TokenStream, item: TokenStream) -> TokenStream {
     item.into_token_stream().into()
 }
 
-/// An operation of the API: `#[endpoint(get, "/teams/{team_id}", id = "teams_get", tag = "Teams", 200(ObjectResponse<Team>, "The team."))]`.
+/// An operation of the API: `#[endpoint(get, "/teams/{team_id}", id = "teams.get", tag = "Teams", 200(ObjectResponse<Team>, "The team."))]`.
 ///
 /// The doc comment is its summary and description. The arguments of the function are:
 /// - `Caller<Permission>`: the permission implies the scope.

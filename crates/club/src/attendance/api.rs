@@ -18,7 +18,7 @@ pub fn routes(routes: Routes) -> Routes {
 /// Retrieve the attendance of an event
 ///
 /// Returns the members whose attendance is recorded, in roster order. Families only see their own members.
-#[endpoint(get, "/events/{event_id}/attendance", id = "attendance_get", tag = "Events",
+#[endpoint(get, "/events/{event_id}/attendance", id = "attendance.get", tag = "Events",
     200(ObjectResponse<Sheet>, "The attendance."))]
 async fn find(caller: Caller<EventsRead>, id: EventId) -> Result<Response> {
     let access = caller.team_access();
@@ -29,7 +29,7 @@ async fn find(caller: Caller<EventsRead>, id: EventId) -> Result<Response> {
 ///
 /// Replaces the entries of these members. Members who are left out stay unchanged. Possible from 24 hours before the
 /// start of the event.
-#[endpoint(put, "/events/{event_id}/attendance", id = "attendance_record", tag = "Events",
+#[endpoint(put, "/events/{event_id}/attendance", id = "attendance.record", tag = "Events",
     example = json!({ "entries": [{ "member_id": "mem_01kbm2x5q8f7vr0n3hd9tzc4wy", "status": "late", "note": "Bus was late" }] }),
     200(ObjectResponse<Sheet>, "The recorded attendance."))]
 async fn record(
@@ -47,7 +47,7 @@ async fn record(
 ///
 /// Returns how often each member was at the team's events, in roster order. Members who have left the team appear if they
 /// have any attendance. Cancelled events do not count. Families only see their own members.
-#[endpoint(get, "/teams/{team_id}/attendance", id = "attendance_of_team", tag = "Events",
+#[endpoint(get, "/teams/{team_id}/attendance", id = "attendance.of_team", tag = "Events",
     200(ListResponse<MemberAttendance>, "A page of members."))]
 async fn of_team(
     caller: Caller<EventsRead>,
@@ -66,7 +66,7 @@ async fn of_team(
 /// One row per member and event. Columns: `event_id`, `team_id`, `team`, `event`, `event_type`, `event_status`,
 /// `starts_at`, `starts_local`, `member_id`, `first_name`, `last_name`, `role`, `status`, `note`, `recorded_by`,
 /// `recorded_at`.
-#[endpoint(get, "/exports/attendance.csv", id = "exports_attendance", tag = "Exports",
+#[endpoint(get, "/exports/attendance.csv", id = "exports.attendance", tag = "Exports",
     200(String, "The CSV file.", "text/csv"))]
 async fn export(
     caller: Caller<EventsOversee>,

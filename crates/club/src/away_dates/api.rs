@@ -13,7 +13,7 @@ pub fn routes(routes: Routes) -> Routes {
 ///
 /// Returns away dates in order of creation, including past ones. Users can see those of themselves and their dependents;
 /// coaches and managers those of the members of their teams.
-#[endpoint(get, "/people/{person_id}/away_dates", id = "away_dates_list", tag = "Roster",
+#[endpoint(get, "/people/{person_id}/away_dates", id = "away_dates.list", tag = "Roster",
     params(("person_id" = PersonId, Path),
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of away dates per page. Default: 50."),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
@@ -32,7 +32,7 @@ async fn list(
 /// Scheduled events of the person's teams that take place on one of these days, in the time zone of the event, are
 /// answered with `no` and `answered_by: "away_date"`. This also applies to events that are created or moved later. Answers
 /// that somebody gave are not changed, and the automatic answer can be replaced like any other.
-#[endpoint(post, "/people/{person_id}/away_dates", id = "away_dates_create", tag = "Roster",
+#[endpoint(post, "/people/{person_id}/away_dates", id = "away_dates.create", tag = "Roster",
     example = json!({ "starts_on": "2027-08-01", "ends_on": "2027-08-14", "note": "Family vacation" }),
     201(ObjectResponse<AwayDate>, "The new away dates."))]
 async fn create(
@@ -51,7 +51,7 @@ async fn create(
 /// Delete away dates
 ///
 /// Withdraws the answers that these away dates have set, as long as the events take answers.
-#[endpoint(delete, "/people/{person_id}/away_dates/{away_date_id}", id = "away_dates_delete", tag = "Roster",
+#[endpoint(delete, "/people/{person_id}/away_dates/{away_date_id}", id = "away_dates.delete", tag = "Roster",
     200(ObjectResponse<AwayDate>, "The deleted away dates."))]
 async fn delete(
     caller: Caller<AwayDatesWrite>,

@@ -18,7 +18,7 @@ pub fn routes(routes: Routes) -> Routes {
 /// List emails
 ///
 /// Returns sent and pending emails, newest first. API keys that are limited to certain teams cannot use this endpoint.
-#[endpoint(get, "/emails", id = "emails_list", tag = "Messages",
+#[endpoint(get, "/emails", id = "emails.list", tag = "Messages",
     200(ListResponse<Email>, "A page of emails."))]
 async fn list(caller: Caller<OutboxRead>, paging: Paging<EmailFilter>) -> Result<Response> {
     caller.require_all_teams()?;
@@ -28,7 +28,7 @@ async fn list(caller: Caller<OutboxRead>, paging: Paging<EmailFilter>) -> Result
 /// Retrieve an email
 ///
 /// Returns an email with its delivery status.
-#[endpoint(get, "/emails/{email_id}", id = "emails_get", tag = "Messages",
+#[endpoint(get, "/emails/{email_id}", id = "emails.get", tag = "Messages",
     200(ObjectResponse<Email>, "The email."))]
 async fn find(caller: Caller<OutboxRead>, id: EmailId) -> Result<Response> {
     caller.require_all_teams()?;
@@ -39,7 +39,7 @@ async fn find(caller: Caller<OutboxRead>, id: EmailId) -> Result<Response> {
 ///
 /// Returns which emails the user gets and when, for all clubs. Emails about the user's sign-in and about the protection of a
 /// child, and messages in conversations with a child, are always sent at once. API keys have no settings.
-#[endpoint(get, "/me/notification_settings", id = "notification_settings_get", tag = "Account",
+#[endpoint(get, "/me/notification_settings", id = "notification_settings.get", tag = "Account",
     200(ObjectResponse<NotificationSettings>, "The settings."))]
 async fn settings(caller: Caller<NotificationSettingsRead>) -> Result<Response> {
     let user = user_of(&caller)?;
@@ -52,7 +52,7 @@ async fn settings(caller: Caller<NotificationSettingsRead>) -> Result<Response> 
 /// Update your notification settings
 ///
 /// Omitted fields stay unchanged; `null` clears a field.
-#[endpoint(patch, "/me/notification_settings", id = "notification_settings_update", tag = "Account",
+#[endpoint(patch, "/me/notification_settings", id = "notification_settings.update", tag = "Account",
     example = json!({ "announcements": "daily", "quiet_from": "22:00", "quiet_until": "07:00" }),
     200(ObjectResponse<NotificationSettings>, "The updated settings."))]
 async fn change_settings(

@@ -14,7 +14,7 @@ pub fn routes(routes: Routes) -> Routes {
 /// List message templates
 ///
 /// Returns templates in order of creation.
-#[endpoint(get, "/message_templates", id = "message_templates_list", tag = "Messages",
+#[endpoint(get, "/message_templates", id = "message_templates.list", tag = "Messages",
     200(ListResponse<MessageTemplate>, "A page of templates."))]
 async fn list(
     caller: Caller<TemplatesRead>,
@@ -26,7 +26,7 @@ async fn list(
 /// Create a message template
 ///
 /// All coaches and managers of the club can read it. Not available to keys that are limited to certain teams.
-#[endpoint(post, "/message_templates", id = "message_templates_create", tag = "Messages",
+#[endpoint(post, "/message_templates", id = "message_templates.create", tag = "Messages",
     example = json!({ "name": "Match day", "subject": "Match on Saturday", "body": "Meet at the **lower pitch**." }),
     201(ObjectResponse<MessageTemplate>, "The new template."))]
 async fn create(
@@ -40,7 +40,7 @@ async fn create(
 /// Retrieve a message template
 ///
 /// Returns a template with its text.
-#[endpoint(get, "/message_templates/{template_id}", id = "message_templates_get", tag = "Messages",
+#[endpoint(get, "/message_templates/{template_id}", id = "message_templates.get", tag = "Messages",
     200(ObjectResponse<MessageTemplate>, "The template."))]
 async fn find(caller: Caller<TemplatesRead>, id: MessageTemplateId) -> Result<Response> {
     caller.read_object(move |db| template::find(db, id)).await
@@ -49,7 +49,7 @@ async fn find(caller: Caller<TemplatesRead>, id: MessageTemplateId) -> Result<Re
 /// Update a message template
 ///
 /// Omitted fields stay unchanged; `null` clears a field. Not available to keys that are limited to certain teams.
-#[endpoint(patch, "/message_templates/{template_id}", id = "message_templates_update", tag = "Messages",
+#[endpoint(patch, "/message_templates/{template_id}", id = "message_templates.update", tag = "Messages",
     example = json!({ "subject": "Match on Sunday" }),
     200(ObjectResponse<MessageTemplate>, "The updated template."))]
 async fn change(
@@ -66,7 +66,7 @@ async fn change(
 /// Delete a message template
 ///
 /// Messages written with it are kept. Not available to keys that are limited to certain teams.
-#[endpoint(delete, "/message_templates/{template_id}", id = "message_templates_delete", tag = "Messages",
+#[endpoint(delete, "/message_templates/{template_id}", id = "message_templates.delete", tag = "Messages",
     200(ObjectResponse<MessageTemplate>, "The deleted template."))]
 async fn delete(
     caller: Caller<TemplatesManage>,

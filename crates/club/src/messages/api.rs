@@ -40,7 +40,7 @@ pub fn routes(routes: Routes) -> Routes {
 /// Returns messages, most recently published first. Scheduled messages are only listed if you filter by `status`.
 /// Retracted messages are listed without their content. Users see the messages that they or their dependents received
 /// and the messages they wrote. Coaches and managers see all messages of their teams.
-#[endpoint(get, "/messages", id = "messages_list", tag = "Messages",
+#[endpoint(get, "/messages", id = "messages.list", tag = "Messages",
     200(ListResponse<Message>, "A page of messages."))]
 async fn list(caller: Caller<MessagesRead>, paging: Paging<MessageFilter>) -> Result<Response> {
     caller.page(paging, listing::list).await
@@ -54,7 +54,7 @@ async fn list(caller: Caller<MessagesRead>, paging: Paging<MessageFilter>) -> Re
 /// to the recipients. If there are still too few adults, the request fails with 409 `conflict` and the error code
 /// `second_adult_required`. Users post in their own name. Only coaches and managers can post announcements and pin
 /// messages.
-#[endpoint(post, "/messages", id = "messages_create", tag = "Messages",
+#[endpoint(post, "/messages", id = "messages.create", tag = "Messages",
     example = json!({
         "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "kind": "announcement", "subject": "Training moves to 6 pm",
         "body": "Bring **water**.", "audience": { "to": "all" } }),
@@ -69,7 +69,7 @@ async fn create(caller: Caller<MessagesWrite>, body: Body<NewMessage>) -> Result
 /// Returns how many people would receive a message, without posting it. Send the body of `POST /messages`. The request
 /// fails as `POST /messages` does, for example if the message needs a second adult. The numbers are the current ones:
 /// the recipients of a scheduled message are determined when it is published.
-#[endpoint(post, "/messages/preview", id = "messages_preview", tag = "Messages",
+#[endpoint(post, "/messages/preview", id = "messages.preview", tag = "Messages",
     example = json!({
         "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "kind": "announcement", "subject": "Training moves to 6 pm",
         "body": "Bring **water**.", "audience": { "to": "all" } }),
@@ -82,7 +82,7 @@ async fn preview(caller: Caller<MessagesWrite>, body: Body<NewMessage>) -> Resul
 /// Count unread messages
 ///
 /// Returns the number of published messages that a person has not read, in total and by team.
-#[endpoint(get, "/messages/unread", id = "messages_unread", tag = "Messages",
+#[endpoint(get, "/messages/unread", id = "messages.unread", tag = "Messages",
     200(ObjectResponse<UnreadCounts>, "The number of unread messages."))]
 async fn unread(
     caller: Caller<MessagesRead>,
@@ -96,7 +96,7 @@ async fn unread(
 ///
 /// Returns a message. After a message is retracted, `subject` and `body` are `null`, except for admins and adults who
 /// received a message to a minor.
-#[endpoint(get, "/messages/{message_id}", id = "messages_get", tag = "Messages",
+#[endpoint(get, "/messages/{message_id}", id = "messages.get", tag = "Messages",
     200(ObjectResponse<Message>, "The message."))]
 async fn find(caller: Caller<MessagesRead>, id: MessageId) -> Result<Response> {
     let access = caller.team_access();
@@ -107,7 +107,7 @@ async fn find(caller: Caller<MessagesRead>, id: MessageId) -> Result<Response> {
 ///
 /// `pinned` and `metadata` can always be changed. All other fields can only be changed while the message is scheduled.
 /// Omitted fields stay unchanged.
-#[endpoint(patch, "/messages/{message_id}", id = "messages_update", tag = "Messages",
+#[endpoint(patch, "/messages/{message_id}", id = "messages.update", tag = "Messages",
     example = json!({ "pinned": true }),
     200(ObjectResponse<Message>, "The updated message."))]
 async fn change(
@@ -125,7 +125,7 @@ async fn change(
 ///
 /// The content of a retracted message is no longer shown. The message stays in lists, with who retracted it and when.
 /// Pending emails about it are cancelled, unless a minor received it. A scheduled message is not published.
-#[endpoint(delete, "/messages/{message_id}", id = "messages_retract", tag = "Messages",
+#[endpoint(delete, "/messages/{message_id}", id = "messages.retract", tag = "Messages",
     200(ObjectResponse<Message>, "The retracted message, without its content."))]
 async fn retract(
     caller: Caller<MessagesWrite>,
@@ -145,7 +145,7 @@ async fn retract(
 /// List receipts
 ///
 /// Lists who received the message and who has read it. Only for the author and for coaches and managers of the team.
-#[endpoint(get, "/messages/{message_id}/receipts", id = "messages_receipts", tag = "Messages",
+#[endpoint(get, "/messages/{message_id}/receipts", id = "messages.receipts", tag = "Messages",
     200(ListResponse<Receipt>, "A page of receipts."))]
 async fn receipts(
     caller: Caller<MessagesRead>,
@@ -161,7 +161,7 @@ async fn receipts(
 ///
 /// Idempotent: `read_at` stays the time of the first request. Users can mark messages as read for themselves and their
 /// dependents.
-#[endpoint(put, "/messages/{message_id}/receipts/{person_id}", id = "messages_mark_read", tag = "Messages",
+#[endpoint(put, "/messages/{message_id}/receipts/{person_id}", id = "messages.mark_read", tag = "Messages",
     params(("message_id" = MessageId, Path, description = "ID of the message."),
         ("person_id" = PersonId, Path, description = "Person who has read the message.")),
     200(ObjectResponse<Receipt>, "The receipt."))]

@@ -14,7 +14,7 @@ pub fn routes(routes: Routes) -> Routes {
 /// List teams
 ///
 /// Returns teams in order of creation. Only active teams, unless you filter by `status`.
-#[endpoint(get, "/teams", id = "teams_list", tag = "Teams",
+#[endpoint(get, "/teams", id = "teams.list", tag = "Teams",
     200(ListResponse<Team>, "A page of teams."))]
 async fn list(caller: Caller<TeamsRead>, paging: Paging<TeamFilter>) -> Result<Response> {
     caller.page(paging, team::list).await
@@ -23,7 +23,7 @@ async fn list(caller: Caller<TeamsRead>, paging: Paging<TeamFilter>) -> Result<R
 /// Create a team
 ///
 /// Creates a team in the account.
-#[endpoint(post, "/teams", id = "teams_create", tag = "Teams",
+#[endpoint(post, "/teams", id = "teams.create", tag = "Teams",
     example = json!({ "name": "Harbour Hawks U12", "sport": "soccer", "season": "2026/27" }),
     201(ObjectResponse<Team>, "The new team."))]
 async fn create(caller: Caller<TeamsManage>, body: Body<NewTeam>) -> Result<Response> {
@@ -34,7 +34,7 @@ async fn create(caller: Caller<TeamsManage>, body: Body<NewTeam>) -> Result<Resp
 /// Retrieve a team
 ///
 /// Returns a team, archived or not.
-#[endpoint(get, "/teams/{team_id}", id = "teams_get", tag = "Teams",
+#[endpoint(get, "/teams/{team_id}", id = "teams.get", tag = "Teams",
     200(ObjectResponse<Team>, "The team."))]
 async fn find(caller: Caller<TeamsRead>, id: TeamId) -> Result<Response> {
     caller.require_team(id)?;
@@ -44,7 +44,7 @@ async fn find(caller: Caller<TeamsRead>, id: TeamId) -> Result<Response> {
 /// Update a team
 ///
 /// Omitted fields stay unchanged; `null` clears a field.
-#[endpoint(patch, "/teams/{team_id}", id = "teams_update", tag = "Teams",
+#[endpoint(patch, "/teams/{team_id}", id = "teams.update", tag = "Teams",
     example = json!({ "season": "2027/28", "color": null }),
     200(ObjectResponse<Team>, "The updated team."))]
 async fn change(
@@ -62,7 +62,7 @@ async fn change(
 /// Archive a team
 ///
 /// An archived team is read-only. Its history stays, and its name becomes available again.
-#[endpoint(delete, "/teams/{team_id}", id = "teams_archive", tag = "Teams",
+#[endpoint(delete, "/teams/{team_id}", id = "teams.archive", tag = "Teams",
     200(ObjectResponse<Team>, "The archived team."))]
 async fn archive(caller: Caller<TeamsManage>, id: TeamId, body: Body<NoBody>) -> Result<Response> {
     caller.require_team(id)?;
@@ -72,7 +72,7 @@ async fn archive(caller: Caller<TeamsManage>, id: TeamId, body: Body<NoBody>) ->
 /// Restore a team
 ///
 /// Makes an archived team active again, if no other active team has its name.
-#[endpoint(post, "/teams/{team_id}/restore", id = "teams_restore", tag = "Teams",
+#[endpoint(post, "/teams/{team_id}/restore", id = "teams.restore", tag = "Teams",
     200(ObjectResponse<Team>, "The restored team."))]
 async fn restore(caller: Caller<TeamsManage>, id: TeamId, body: Body<NoBody>) -> Result<Response> {
     caller.require_team(id)?;

@@ -18,7 +18,7 @@ pub fn routes(routes: Routes) -> Routes {
 /// The response contains the `url` of a page where the order can be paid by card within an hour. Send the payer
 /// there. The order is paid as soon as the payment provider confirms the payment. While a session is open, the same
 /// one is returned.
-#[endpoint(post, "/orders/{order_id}/checkout", id = "orders_checkout", tag = "Money",
+#[endpoint(post, "/orders/{order_id}/checkout", id = "orders.checkout", tag = "Money",
     example = json!({}),
     201(ObjectResponse<Checkout>, "The checkout session."))]
 async fn pay_order(
@@ -34,7 +34,7 @@ async fn pay_order(
 /// The response contains the `url` of a page where the due can be paid by card within an hour, in full or in part. Send
 /// the payer there. The payment is recorded as soon as the payment provider confirms it. While a session for the same
 /// amount is open, the same one is returned.
-#[endpoint(post, "/dues/{due_id}/checkout", id = "dues_checkout", tag = "Money",
+#[endpoint(post, "/dues/{due_id}/checkout", id = "dues.checkout", tag = "Money",
     example = json!({ "amount": 2500 }),
     201(ObjectResponse<Checkout>, "The checkout session."))]
 async fn pay_due(
@@ -48,7 +48,7 @@ async fn pay_due(
 /// Retrieve a checkout session
 ///
 /// Returns a checkout session. Its `status` shows whether it was paid.
-#[endpoint(get, "/checkouts/{checkout_id}", id = "checkouts_get", tag = "Money",
+#[endpoint(get, "/checkouts/{checkout_id}", id = "checkouts.get", tag = "Money",
     params(("checkout_id" = CheckoutId, Path, description = "ID of the checkout session.")),
     200(ObjectResponse<Checkout>, "The checkout session."))]
 async fn find(caller: Caller<OrdersRead>, id: CheckoutId) -> Result<Response> {

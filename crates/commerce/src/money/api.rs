@@ -25,7 +25,7 @@ pub fn routes(routes: Routes) -> Routes {
 ///
 /// Payments for orders and dues, newest first by default. Users see payments of their family. Coaches and managers also
 /// see all payments of their teams.
-#[endpoint(get, "/payments", id = "payments_list", tag = "Money",
+#[endpoint(get, "/payments", id = "payments.list", tag = "Money",
     200(ListResponse<Payment>, "A page of payments."))]
 async fn payments(caller: Caller<OrdersRead>, paging: Paging<PaymentFilter>) -> Result<Response> {
     caller.team_access().check_key_filter(paging.filter.team_id, &paging.filter.team_ids)?;
@@ -36,7 +36,7 @@ async fn payments(caller: Caller<OrdersRead>, paging: Paging<PaymentFilter>) -> 
 ///
 /// Refunds of payments for orders and dues, newest first by default. A refund to a card is `pending` until the payment
 /// provider completes it. A `failed` refund does not count as refunded.
-#[endpoint(get, "/refunds", id = "refunds_list", tag = "Money",
+#[endpoint(get, "/refunds", id = "refunds.list", tag = "Money",
     200(ListResponse<Refund>, "A page of refunds."))]
 async fn refunds(caller: Caller<OrdersRead>, paging: Paging<RefundFilter>) -> Result<Response> {
     caller.team_access().check_key_filter(paging.filter.team_id, &paging.filter.team_ids)?;
@@ -55,7 +55,7 @@ pub(super) fn subject(params: &mut Params, name: &str) -> Option<String> {
 /// Retrieve the payment settings
 ///
 /// Returns the currency, reminders and other payment settings of the account.
-#[endpoint(get, "/payment_settings", id = "payment_settings_get", tag = "Money",
+#[endpoint(get, "/payment_settings", id = "payment_settings.get", tag = "Money",
     200(ObjectResponse<PaymentSettings>, "The payment settings."))]
 async fn find(caller: Caller<OrdersRead>) -> Result<Response> {
     caller.read_object(settings::load).await
@@ -64,7 +64,7 @@ async fn find(caller: Caller<OrdersRead>) -> Result<Response> {
 /// Update the payment settings
 ///
 /// Omitted fields stay unchanged. Existing orders and dues do not change.
-#[endpoint(patch, "/payment_settings", id = "payment_settings_update", tag = "Money",
+#[endpoint(patch, "/payment_settings", id = "payment_settings.update", tag = "Money",
     example = json!({ "currency": "EUR", "reminder_days": [-7, 1] }),
     200(ObjectResponse<PaymentSettings>, "The updated payment settings."))]
 async fn change(
@@ -81,7 +81,7 @@ async fn change(
 /// add up to the same amount. Columns: `movement_id`, `line`, `created_at`, `kind`, `subject_id`, `reference`,
 /// `team_id`, `person_id`, `payer_id`, `book`, `currency`, `debit`, `credit`, `actor`. Not
 /// available to keys that are limited to certain teams.
-#[endpoint(get, "/exports/ledger.csv", id = "exports_ledger", tag = "Exports",
+#[endpoint(get, "/exports/ledger.csv", id = "exports.ledger", tag = "Exports",
     200(String, "The CSV file.", "text/csv"))]
 async fn export(caller: Caller<LedgerRead>, query: Download<LedgerTable>) -> Result<Response> {
     caller.require_all_teams()?;

@@ -31,7 +31,7 @@ pub fn routes(routes: Routes) -> Routes {
 /// members on the same team become one. If either person was known to be a minor, the remaining one is treated as a
 /// minor. Confirmations are not taken over. Afterwards, the ID of the merged person leads to 410 `gone`. This cannot be
 /// undone. Not available to keys that are limited to certain teams.
-#[endpoint(post, "/people/{person_id}/merge", id = "people_merge", tag = "Roster",
+#[endpoint(post, "/people/{person_id}/merge", id = "people.merge", tag = "Roster",
     example = json!({ "into_person_id": "per_01kbm2x5q8f7vr0n3hd9tzc4wy" }),
     200(ObjectResponse<Profile>, "The remaining person."))]
 async fn merge(
@@ -55,7 +55,7 @@ async fn merge(
 /// Returns all data about a person, for a person who requests a copy. Sections that the key has no scope to read
 /// (`events:read`, `messages:read`, `orders:read`) are `null`, so use a key with all of them. The export is recorded in
 /// the audit log. Not available to keys that are limited to certain teams.
-#[endpoint(get, "/people/{person_id}/export", id = "people_export", tag = "Roster",
+#[endpoint(get, "/people/{person_id}/export", id = "people.export", tag = "Roster",
     200(ObjectResponse<PersonExport>, "All stored data about the person."))]
 async fn export(caller: Caller<PrivacyExport>, id: PersonId) -> Result<Response> {
     caller.require_all_teams()?;
@@ -70,7 +70,7 @@ async fn export(caller: Caller<PrivacyExport>, id: PersonId) -> Result<Response>
 /// Replaces all data that identifies the person. This cannot be undone. The person leaves every team. Their games,
 /// RSVPs and orders stay, without a name. Guardians who are only known because of this person are erased too. Not
 /// available to keys that are limited to certain teams.
-#[endpoint(post, "/people/{person_id}/erase", id = "people_erase", tag = "Roster",
+#[endpoint(post, "/people/{person_id}/erase", id = "people.erase", tag = "Roster",
     200(ObjectResponse<Profile>, "The erased person."))]
 async fn erase(
     caller: Caller<PrivacyManage>,
@@ -91,7 +91,7 @@ async fn erase(
 /// the reasons and payment references of the order. Items and payments stay. A buyer who is a person of the club is erased
 /// together with that person; here the response is 409 `invalid_state`. Not available to keys that are limited to certain
 /// teams.
-#[endpoint(post, "/orders/{order_id}/erase_buyer", id = "orders_erase_buyer", tag = "Store",
+#[endpoint(post, "/orders/{order_id}/erase_buyer", id = "orders.erase_buyer", tag = "Store",
     200(ObjectResponse<Order>, "The order without its buyer."))]
 async fn erase_buyer(
     caller: Caller<PrivacyManage>,

@@ -30,7 +30,7 @@ pub fn router() -> Router<App> {
 ///
 /// Returns feeds in order of creation, without their URLs, which are shown only when a feed is created. Users see the
 /// feeds they created and those of the teams they manage.
-#[endpoint(get, "/calendar_feeds", id = "calendar_feeds_list", tag = "Calendars",
+#[endpoint(get, "/calendar_feeds", id = "calendar_feeds.list", tag = "Calendars",
     200(ListResponse<Feed>, "A page of feeds."))]
 async fn list(caller: Caller<EventsRead>, paging: Paging<FeedFilter>) -> Result<Response> {
     caller.page(paging, feed::list).await
@@ -42,7 +42,7 @@ async fn list(caller: Caller<EventsRead>, paging: Paging<FeedFilter>) -> Result<
 /// the URL to subscribe to. It is shown only once, and everyone who knows it can see the schedule. A key that is
 /// limited to certain teams can only create feeds of those teams, since a person may join other teams. Users can create
 /// feeds of teams they see, of themselves and of their dependents.
-#[endpoint(post, "/calendar_feeds", id = "calendar_feeds_create", tag = "Calendars",
+#[endpoint(post, "/calendar_feeds", id = "calendar_feeds.create", tag = "Calendars",
     example = json!({ "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "games_only": false }),
     201(ObjectResponse<CreatedFeed>, "The new feed with its URL."))]
 async fn create(caller: Caller<EventsAnswer>, body: Body<NewFeed>) -> Result<Response> {
@@ -60,7 +60,7 @@ async fn create(caller: Caller<EventsAnswer>, body: Body<NewFeed>) -> Result<Res
 /// Retrieve a calendar feed
 ///
 /// Returns a calendar feed without its URL, which is shown only when the feed is created.
-#[endpoint(get, "/calendar_feeds/{feed_id}", id = "calendar_feeds_get", tag = "Calendars",
+#[endpoint(get, "/calendar_feeds/{feed_id}", id = "calendar_feeds.get", tag = "Calendars",
     200(ObjectResponse<Feed>, "The feed."))]
 async fn find(caller: Caller<EventsRead>, id: FeedId) -> Result<Response> {
     let access = caller.team_access();
@@ -70,7 +70,7 @@ async fn find(caller: Caller<EventsRead>, id: FeedId) -> Result<Response> {
 /// Revoke a calendar feed
 ///
 /// The feed's URL stops working at once.
-#[endpoint(delete, "/calendar_feeds/{feed_id}", id = "calendar_feeds_revoke", tag = "Calendars",
+#[endpoint(delete, "/calendar_feeds/{feed_id}", id = "calendar_feeds.revoke", tag = "Calendars",
     200(ObjectResponse<Feed>, "The revoked feed."))]
 async fn revoke(caller: Caller<EventsAnswer>, id: FeedId, body: Body<NoBody>) -> Result<Response> {
     let access = caller.team_access();

@@ -22,7 +22,7 @@ pub fn routes(routes: Routes) -> Routes {
 /// List events
 ///
 /// Returns events ordered by start, including cancelled ones unless you filter by `status`.
-#[endpoint(get, "/events", id = "events_list", tag = "Events",
+#[endpoint(get, "/events", id = "events.list", tag = "Events",
     200(ListResponse<EventView>, "A page of events."))]
 async fn list(caller: Caller<EventsRead>, paging: Paging<EventFilter>) -> Result<Response> {
     caller.page(paging, event::list).await
@@ -31,7 +31,7 @@ async fn list(caller: Caller<EventsRead>, paging: Paging<EventFilter>) -> Result
 /// Create an event
 ///
 /// With `recurrence`, creates a series and returns its first event. `warnings` lists overlapping events.
-#[endpoint(post, "/events", id = "events_create", tag = "Events",
+#[endpoint(post, "/events", id = "events.create", tag = "Events",
     example = json!({ "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "type": "practice", "starts_at": "2026-09-08T18:30", "ends_at": "2026-09-08T20:00", "recurrence": "FREQ=WEEKLY;BYDAY=TU,TH;COUNT=20" }),
     201(ObjectResponse<EventView>, "The new event, or the first of the series."))]
 async fn create(caller: Caller<EventsWrite>, body: Body<NewEvent>) -> Result<Response> {
@@ -42,7 +42,7 @@ async fn create(caller: Caller<EventsWrite>, body: Body<NewEvent>) -> Result<Res
 /// Retrieve an event
 ///
 /// Returns an event with its location, duties and RSVP counts. `warnings` is empty here.
-#[endpoint(get, "/events/{event_id}", id = "events_get", tag = "Events",
+#[endpoint(get, "/events/{event_id}", id = "events.get", tag = "Events",
     200(ObjectResponse<EventView>, "The event."))]
 async fn find(caller: Caller<EventsRead>, id: EventId) -> Result<Response> {
     let access = caller.team_access();
@@ -56,7 +56,7 @@ async fn find(caller: Caller<EventsRead>, id: EventId) -> Result<Response> {
 /// `true`: then the fields of this request apply to them too, and a new start moves them back into the series. Events
 /// that are over keep their times, unless this event is over itself. The people on the team get an email if the time or
 /// place of an event within the next 14 days changes.
-#[endpoint(patch, "/events/{event_id}", id = "events_update", tag = "Events",
+#[endpoint(patch, "/events/{event_id}", id = "events.update", tag = "Events",
     example = json!({ "starts_at": "2026-09-08T19:00", "notes": "Starts half an hour later" }),
     200(ObjectResponse<EventView>, "The updated event."))]
 async fn change(
@@ -74,7 +74,7 @@ async fn change(
 ///
 /// Only possible while the event has no RSVPs; otherwise cancel it. With `apply_to`, cancelled events of the series
 /// stay, and so do events that are over, unless this event is over itself.
-#[endpoint(delete, "/events/{event_id}", id = "events_delete", tag = "Events",
+#[endpoint(delete, "/events/{event_id}", id = "events.delete", tag = "Events",
     200(ObjectResponse<EventView>, "The deleted event."))]
 async fn delete(
     caller: Caller<EventsWrite>,
@@ -97,7 +97,7 @@ async fn delete(
 /// The event stays visible. In a series, `apply_to` selects whether the following events or all events are cancelled
 /// too. Events that are over are skipped, unless this event is over itself. The people on the team get an email about
 /// events within the next 14 days.
-#[endpoint(post, "/events/{event_id}/cancel", id = "events_cancel", tag = "Events",
+#[endpoint(post, "/events/{event_id}/cancel", id = "events.cancel", tag = "Events",
     example = json!({ "reason": "Pitch under water", "apply_to": "this" }),
     200(ObjectResponse<EventView>, "The cancelled event."))]
 async fn cancel(
@@ -117,7 +117,7 @@ async fn cancel(
 ///
 /// Marks an event as postponed: it takes place later, at a time that is not known yet. Updating `starts_at` schedules
 /// it again. The people on the team get an email about an event within the next 14 days.
-#[endpoint(post, "/events/{event_id}/postpone", id = "events_postpone", tag = "Events",
+#[endpoint(post, "/events/{event_id}/postpone", id = "events.postpone", tag = "Events",
     200(ObjectResponse<EventView>, "The postponed event."))]
 async fn postpone(
     caller: Caller<EventsWrite>,
@@ -149,7 +149,7 @@ pub(in crate::events) fn check_filter(filter: &mut EventFilter, params: &mut Par
 /// `starts_at`, `ends_at`, `starts_local`, `ends_local`, `timezone`, `all_day`, `arrival_minutes`, `location`,
 /// `address`, `opponent`, `home_away`, `uniform`, `notes`, `rsvp_deadline`, `capacity`, `yes`, `no`, `maybe`,
 /// `waitlisted`, `unanswered`, `series_id`, `cancel_reason`, `external_id`.
-#[endpoint(get, "/exports/events.csv", id = "exports_events", tag = "Exports",
+#[endpoint(get, "/exports/events.csv", id = "exports.events", tag = "Exports",
     200(String, "The CSV file.", "text/csv"))]
 async fn export(caller: Caller<EventsOversee>, query: Download<EventsTable>) -> Result<Response> {
     query.send(&caller, "events.csv").await

@@ -24,7 +24,7 @@ pub fn routes(routes: Routes) -> Routes {
 /// List the RSVPs of an event
 ///
 /// Returns RSVPs in roster order. Families only see the notes of their own family.
-#[endpoint(get, "/events/{event_id}/rsvps", id = "rsvps_list", tag = "Events",
+#[endpoint(get, "/events/{event_id}/rsvps", id = "rsvps.list", tag = "Events",
     200(ListResponse<Rsvp>, "A page of RSVPs."))]
 async fn list(
     caller: Caller<EventsRead>,
@@ -43,7 +43,7 @@ async fn list(
 /// Retrieve a member's RSVP
 ///
 /// Returns the current answer of a member.
-#[endpoint(get, "/events/{event_id}/rsvps/{member_id}", id = "rsvps_get", tag = "Events",
+#[endpoint(get, "/events/{event_id}/rsvps/{member_id}", id = "rsvps.get", tag = "Events",
     200(ObjectResponse<Rsvp>, "The RSVP."))]
 async fn find(caller: Caller<EventsRead>, event: EventId, member: MemberId) -> Result<Response> {
     let access = caller.team_access();
@@ -54,7 +54,7 @@ async fn find(caller: Caller<EventsRead>, event: EventId, member: MemberId) -> R
 ///
 /// A yes to a full event is recorded as `waitlisted` and becomes `yes`, in order, when places become free. Users can
 /// answer for themselves and their dependents; coaches and managers for everybody on their team.
-#[endpoint(put, "/events/{event_id}/rsvps/{member_id}", id = "rsvps_answer", tag = "Events",
+#[endpoint(put, "/events/{event_id}/rsvps/{member_id}", id = "rsvps.answer", tag = "Events",
     example = json!({ "answer": "yes", "note": "Ten minutes late" }),
     200(ObjectResponse<Rsvp>, "The recorded RSVP."))]
 async fn answer(
@@ -78,7 +78,7 @@ async fn answer(
 ///
 /// Returns all answers, oldest first. `answer` is `null` if the answer was withdrawn because the member left the team or is
 /// no longer away.
-#[endpoint(get, "/events/{event_id}/rsvps/{member_id}/history", id = "rsvps_history", tag = "Events",
+#[endpoint(get, "/events/{event_id}/rsvps/{member_id}/history", id = "rsvps.history", tag = "Events",
     params(("event_id" = EventId, Path), ("member_id" = MemberId, Path),
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of entries per page. Default: 50."),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
@@ -101,7 +101,7 @@ async fn answers(
 /// List members without an RSVP
 ///
 /// Returns current members of the roster who have not answered, in roster order.
-#[endpoint(get, "/events/{event_id}/unanswered", id = "rsvps_unanswered", tag = "Events",
+#[endpoint(get, "/events/{event_id}/unanswered", id = "rsvps.unanswered", tag = "Events",
     params(("event_id" = EventId, Path),
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of members per page. Default: 50."),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
@@ -124,7 +124,7 @@ async fn unanswered(
 ///
 /// Assigns a duty to a person: a member of the team, or a guardian of a member. Users can take duties for themselves
 /// and their dependents; coaches and managers for everybody on their team.
-#[endpoint(put, "/events/{event_id}/duties/{duty_id}/assignees/{person_id}", id = "duties_assign", tag = "Events",
+#[endpoint(put, "/events/{event_id}/duties/{duty_id}/assignees/{person_id}", id = "duties.assign", tag = "Events",
     200(ObjectResponse<EventView>, "The updated event."))]
 async fn take(
     caller: Caller<EventsAnswer>,
@@ -140,7 +140,7 @@ async fn take(
 /// Give up a duty
 ///
 /// Removes a person from the assignees of a duty.
-#[endpoint(delete, "/events/{event_id}/duties/{duty_id}/assignees/{person_id}", id = "duties_unassign", tag = "Events",
+#[endpoint(delete, "/events/{event_id}/duties/{duty_id}/assignees/{person_id}", id = "duties.unassign", tag = "Events",
     200(ObjectResponse<EventView>, "The updated event."))]
 async fn release(
     caller: Caller<EventsAnswer>,
@@ -158,7 +158,7 @@ async fn release(
 /// One row per RSVP. Columns: `event_id`, `team_id`, `team`, `event`, `event_status`,
 /// `starts_at`, `starts_local`, `member_id`, `first_name`, `last_name`, `role`, `answer`, `note`, `answered_by`,
 /// `answered_at`.
-#[endpoint(get, "/exports/rsvps.csv", id = "exports_rsvps", tag = "Exports",
+#[endpoint(get, "/exports/rsvps.csv", id = "exports.rsvps", tag = "Exports",
     200(String, "The CSV file.", "text/csv"))]
 async fn export(caller: Caller<EventsOversee>, query: Download<RsvpsTable>) -> Result<Response> {
     caller.require_teams(query.table.team_id, &[])?;

@@ -42,7 +42,7 @@ pub struct FileContent(#[expect(dead_code, reason = "only for the API descriptio
 /// stored as JPEG or PNG, upright and without metadata, with at most 2560 pixels per side (logos and photos: 1024). Of an
 /// animation, only the first frame is kept. An image can have up to 25 megapixels. Attachments need the scope
 /// `messages:write`, logos `teams:write` and photos `roster:write`.
-#[endpoint(post, "/files", id = "files_create", tag = "Files",
+#[endpoint(post, "/files", id = "files.create", tag = "Files",
     201(ObjectResponse<File>, "The stored file."))]
 async fn create(caller: Caller<FilesWrite>, body: Multipart<NewFile>) -> Result<Response> {
     let (purpose, sent) = read_parts(body.parts)?;
@@ -61,7 +61,7 @@ async fn create(caller: Caller<FilesWrite>, body: Multipart<NewFile>) -> Result<
 /// Returns a file without its content. An attachment can be retrieved by everybody who can read its message, a logo by
 /// everybody who can see the team, and a photo by the person, their guardians, coaches and managers of their teams, and
 /// admins. Attachments need the scope `messages:read`, logos `teams:read` and photos `roster:read`.
-#[endpoint(get, "/files/{file_id}", id = "files_get", tag = "Files",
+#[endpoint(get, "/files/{file_id}", id = "files.get", tag = "Files",
     200(ObjectResponse<File>, "The file."))]
 async fn find(caller: Caller<FilesRead>, id: FileId) -> Result<Response> {
     let file = find_readable(&caller, id).await?;
@@ -71,7 +71,7 @@ async fn find(caller: Caller<FilesRead>, id: FileId) -> Result<Response> {
 /// Download a file
 ///
 /// Returns the content of a file, to everybody who can retrieve the file.
-#[endpoint(get, "/files/{file_id}/content", id = "files_content", tag = "Files",
+#[endpoint(get, "/files/{file_id}/content", id = "files.download", tag = "Files",
     200(FileContent, "The content, with the type of the file.", "application/octet-stream"))]
 async fn content(
     caller: Caller<FilesRead>,

@@ -34,7 +34,7 @@ pub fn routes(routes: Routes) -> Routes {
 ///
 /// Returns members in order of creation. Removed members are left out unless you filter by `status`. Private data is
 /// only included with `include=private`. Families only see the private data of their own people.
-#[endpoint(get, "/teams/{team_id}/roster", id = "roster_list", tag = "Roster",
+#[endpoint(get, "/teams/{team_id}/roster", id = "roster.list", tag = "Roster",
     200(ListResponse<Member>, "A page of members."))]
 async fn list(
     caller: Caller<RosterRead>,
@@ -59,7 +59,7 @@ async fn list(
 /// Creates a person and adds them to the team, or adds an existing person (`person_id`). If a similar person exists,
 /// the request fails with 409 `conflict` and lists the `candidates`. Send the `person_id` of the right one, or set
 /// `allow_duplicate`.
-#[endpoint(post, "/teams/{team_id}/roster", id = "roster_add", tag = "Roster",
+#[endpoint(post, "/teams/{team_id}/roster", id = "roster.add", tag = "Roster",
     example = json!({ "first_name": "Inês", "last_name": "Duarte", "jersey_number": "7",
         "birth_date": "2014-02-27", "positions": ["goalkeeper"],
         "guardians": [{ "first_name": "Rita", "last_name": "Duarte", "relationship": "mother", "email": "rita@example.org" }] }),
@@ -79,7 +79,7 @@ async fn add(caller: Caller<RosterWrite>, team: TeamId, body: Body<NewMember>) -
 /// Retrieve a member
 ///
 /// Returns a member with private fields.
-#[endpoint(get, "/teams/{team_id}/roster/{member_id}", id = "roster_get", tag = "Roster",
+#[endpoint(get, "/teams/{team_id}/roster/{member_id}", id = "roster.get", tag = "Roster",
     200(ObjectResponse<Member>, "The member with private data."))]
 async fn find(caller: Caller<RosterRead>, team: TeamId, id: MemberId) -> Result<Response> {
     caller.require_team(team)?;
@@ -96,7 +96,7 @@ async fn find(caller: Caller<RosterRead>, team: TeamId, id: MemberId) -> Result<
 ///
 /// Omitted fields stay unchanged; `null` clears a field. Fields of the person change on all teams that the
 /// person is on. `guardians` replaces all guardians.
-#[endpoint(patch, "/teams/{team_id}/roster/{member_id}", id = "roster_update", tag = "Roster",
+#[endpoint(patch, "/teams/{team_id}/roster/{member_id}", id = "roster.update", tag = "Roster",
     example = json!({ "jersey_number": "00", "status": "injured", "phone": null }),
     200(ObjectResponse<Member>, "The updated member."))]
 async fn change(
@@ -117,7 +117,7 @@ async fn change(
 /// Remove a member
 ///
 /// Removes the person from the team. The history is kept. To bring the person back, add them again.
-#[endpoint(delete, "/teams/{team_id}/roster/{member_id}", id = "roster_remove", tag = "Roster",
+#[endpoint(delete, "/teams/{team_id}/roster/{member_id}", id = "roster.remove", tag = "Roster",
     200(ObjectResponse<Member>, "The removed member."))]
 async fn remove(
     caller: Caller<RosterWrite>,
@@ -138,7 +138,7 @@ async fn remove(
 ///
 /// Adds up to 100 members to one team or several. Either all of them are added, or none. Every problem is reported with
 /// its location, such as `/members/3/email`. Similar people in the same batch are reported too.
-#[endpoint(post, "/roster/batch", id = "roster_add_batch", tag = "Roster",
+#[endpoint(post, "/roster/batch", id = "roster.add_batch", tag = "Roster",
     example = json!({ "members": [
         { "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "first_name": "Inês", "last_name": "Duarte" },
         { "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "first_name": "Tomás", "role": "coach" }] }),
@@ -152,7 +152,7 @@ async fn add_all(caller: Caller<RosterWrite>, body: Body<RosterBatch>) -> Result
 ///
 /// Returns all members and guardians of the club, in order of creation. Private data is only included with
 /// `include=private`.
-#[endpoint(get, "/people", id = "people_list", tag = "Roster",
+#[endpoint(get, "/people", id = "people.list", tag = "Roster",
     200(ListResponse<Profile>, "A page of people."))]
 async fn list_people(caller: Caller<PeopleRead>, paging: Paging<PeopleFilter>) -> Result<Response> {
     caller.page_audited(paging, profile::list, Profile::list_audit_entry).await
@@ -161,7 +161,7 @@ async fn list_people(caller: Caller<PeopleRead>, paging: Paging<PeopleFilter>) -
 /// Retrieve a person
 ///
 /// Coaches and managers see the people of their teams. Other users see themselves and their dependents.
-#[endpoint(get, "/people/{person_id}", id = "people_get", tag = "Roster",
+#[endpoint(get, "/people/{person_id}", id = "people.get", tag = "Roster",
     200(ObjectResponse<Profile>, "The person with private data."))]
 async fn find_person(caller: Caller<RosterRead>, id: PersonId) -> Result<Response> {
     let access = caller.team_access();
@@ -174,7 +174,7 @@ async fn find_person(caller: Caller<RosterRead>, id: PersonId) -> Result<Respons
 ///
 /// Omitted fields stay unchanged; `null` clears a field. The change applies to all teams that the person is
 /// on.
-#[endpoint(patch, "/people/{person_id}", id = "people_update", tag = "Roster",
+#[endpoint(patch, "/people/{person_id}", id = "people.update", tag = "Roster",
     example = json!({ "preferred_name": "Nini", "phone": "912 345 678" }),
     200(ObjectResponse<Profile>, "The updated person."))]
 async fn change_person(
@@ -200,7 +200,7 @@ async fn change_person(
 /// `guardian_1_name`, `guardian_1_relationship`, `guardian_1_email`, `guardian_1_phone`,
 /// `guardian_1_can_pick_up`, `guardian_1_receives_messages` and so on. Text that a
 /// spreadsheet would read as a formula is prefixed with a single quote.
-#[endpoint(get, "/exports/roster.csv", id = "exports_roster", tag = "Exports",
+#[endpoint(get, "/exports/roster.csv", id = "exports.roster", tag = "Exports",
     200(String, "The CSV file.", "text/csv"))]
 async fn export(caller: Caller<PeopleRead>, query: Download<RosterTable>) -> Result<Response> {
     caller.require_teams(query.table.team_id, &[])?;

@@ -20,7 +20,7 @@ pub(super) fn routes(routes: Routes) -> Routes {
 /// Only for admins. The person is no longer treated as a minor. If they sign in or have confirmed their email address,
 /// they count as the second adult in conversations with minors. Fails if they are under 18 according to their birth
 /// date. The guardians of a former minor get an email.
-#[endpoint(post, "/people/{person_id}/confirm_adult", id = "people_confirm_adult", tag = "Roster",
+#[endpoint(post, "/people/{person_id}/confirm_adult", id = "people.confirm_adult", tag = "Roster",
     200(ObjectResponse<Profile>, "The updated person."))]
 async fn confirm_adult(
     caller: Caller<AdultsConfirm>,
@@ -40,7 +40,7 @@ async fn confirm_adult(
 ///
 /// The person is treated as a minor until an admin confirms that they are an adult. Everybody who may update the person
 /// may do this, because it only increases their protection.
-#[endpoint(post, "/people/{person_id}/mark_minor", id = "people_mark_minor", tag = "Roster",
+#[endpoint(post, "/people/{person_id}/mark_minor", id = "people.mark_minor", tag = "Roster",
     200(ObjectResponse<Profile>, "The updated person."))]
 async fn mark_minor(
     caller: Caller<RosterWrite>,
@@ -60,7 +60,7 @@ async fn mark_minor(
 ///
 /// Sends the person an email with a link. A person who does not sign in counts as the second adult in conversations
 /// with minors only if they have confirmed their address.
-#[endpoint(post, "/people/{person_id}/request_email_confirmation", id = "people_request_email_confirmation", tag = "Roster",
+#[endpoint(post, "/people/{person_id}/request_email_confirmation", id = "people.request_email_confirmation", tag = "Roster",
     200(ObjectResponse<Profile>, "The person."))]
 async fn request_email_confirmation(
     caller: Caller<RosterWrite>,

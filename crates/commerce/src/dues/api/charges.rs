@@ -32,7 +32,7 @@ pub(super) fn routes(routes: Routes) -> Routes {
 /// List dues
 ///
 /// Returns dues, newest first. Families see the dues that they or their dependents owe or pay.
-#[endpoint(get, "/dues", id = "dues_list", tag = "Dues",
+#[endpoint(get, "/dues", id = "dues.list", tag = "Dues",
     200(ListResponse<DueView>, "A page of dues."))]
 async fn list(caller: Caller<OrdersRead>, paging: Paging<DueFilter>) -> Result<Response> {
     // Dues become overdue as time passes, without an event that would invalidate the cache.
@@ -43,7 +43,7 @@ async fn list(caller: Caller<OrdersRead>, paging: Paging<DueFilter>) -> Result<R
 ///
 /// Creates one due per member, all or none, and returns them as a list. The payers' credit is applied at once, unless
 /// `use_credit` is `false`. Requires permission to manage the team.
-#[endpoint(post, "/dues", id = "dues_charge", tag = "Dues",
+#[endpoint(post, "/dues", id = "dues.charge", tag = "Dues",
     example = json!({ "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "all": true, "title": "Season fee 2026/27", "amount": 15000, "due_on": "2026-10-01", "installment_count": 3, "late_fee": { "amount": 500 } }),
     201(BatchResponse<DueView>, "The new dues."))]
 async fn charge(caller: Caller<OrdersManage>, body: Body<NewCharge>) -> Result<Response> {
@@ -55,7 +55,7 @@ async fn charge(caller: Caller<OrdersManage>, body: Body<NewCharge>) -> Result<R
 ///
 /// Emails the payers of the team's dues that are overdue or due within a week, except dues with a reminder within the
 /// last hour.
-#[endpoint(post, "/dues/remind", id = "dues_remind_team", tag = "Dues",
+#[endpoint(post, "/dues/remind", id = "dues.remind_team", tag = "Dues",
     example = json!({ "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy" }),
     202(ObjectResponse<ReminderResult>, "The queued reminders."))]
 async fn remind_team(caller: Caller<OrdersManage>, body: Body<RemindRequest>) -> Result<Response> {
@@ -66,7 +66,7 @@ async fn remind_team(caller: Caller<OrdersManage>, body: Body<RemindRequest>) ->
 /// Retrieve a due
 ///
 /// Returns a due with its installments and balance.
-#[endpoint(get, "/dues/{due_id}", id = "dues_get", tag = "Dues",
+#[endpoint(get, "/dues/{due_id}", id = "dues.get", tag = "Dues",
     200(ObjectResponse<DueView>, "The due."))]
 async fn find(caller: Caller<OrdersRead>, id: DueId) -> Result<Response> {
     let access = caller.team_access();
@@ -81,7 +81,7 @@ async fn find(caller: Caller<OrdersRead>, id: DueId) -> Result<Response> {
 /// Update a due
 ///
 /// Only possible before anything is paid. Omitted fields stay unchanged; `null` clears a field.
-#[endpoint(patch, "/dues/{due_id}", id = "dues_update", tag = "Dues",
+#[endpoint(patch, "/dues/{due_id}", id = "dues.update", tag = "Dues",
     example = json!({ "title": "Season fee, autumn", "note": "Please pay by bank transfer" }),
     200(ObjectResponse<DueView>, "The updated due."))]
 async fn change(
@@ -95,7 +95,7 @@ async fn change(
 /// Waive the open balance of a due
 ///
 /// The open balance is no longer owed. Payments that were made stay.
-#[endpoint(post, "/dues/{due_id}/waive", id = "dues_waive", tag = "Dues",
+#[endpoint(post, "/dues/{due_id}/waive", id = "dues.waive", tag = "Dues",
     example = json!({ "reason": "Moved away" }),
     200(ObjectResponse<DueView>, "The waived due."))]
 async fn waive(
@@ -110,7 +110,7 @@ async fn waive(
 ///
 /// Emails the payer, and the guardians who receive messages if the payer is a minor or has no email address. At most
 /// once an hour.
-#[endpoint(post, "/dues/{due_id}/remind", id = "dues_remind", tag = "Dues",
+#[endpoint(post, "/dues/{due_id}/remind", id = "dues.remind", tag = "Dues",
     202(ObjectResponse<ReminderResult>, "The queued reminders."))]
 async fn remind(caller: Caller<OrdersManage>, id: DueId, body: Body<NoBody>) -> Result<Response> {
     let access = caller.team_access();
@@ -235,7 +235,7 @@ fn check_amount_or_percent(fields: &mut Fields, amount: Option<i64>, percent: Op
 /// `member_id`, `first_name`, `last_name`, `payer_id`, `payer_first_name`, `payer_last_name`, `title`, `category`,
 /// `currency`, `amount`, `discount`, `late_fee`, `paid`, `waived`, `balance`, `status`, `overdue`, `due_on`,
 /// `next_due_on`, `created_at`.
-#[endpoint(get, "/exports/dues.csv", id = "exports_dues", tag = "Exports",
+#[endpoint(get, "/exports/dues.csv", id = "exports.dues", tag = "Exports",
     200(String, "The CSV file.", "text/csv"))]
 async fn export(caller: Caller<OrdersOversee>, query: Download<DuesTable>) -> Result<Response> {
     caller.require_teams(query.table.team_id, &[])?;

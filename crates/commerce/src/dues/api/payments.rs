@@ -18,7 +18,7 @@ pub(super) fn routes(routes: Routes) -> Routes {
 /// List the payments of a due
 ///
 /// In the order in which they were recorded.
-#[endpoint(get, "/dues/{due_id}/payments", id = "dues_payments_list", tag = "Dues",
+#[endpoint(get, "/dues/{due_id}/payments", id = "dues.payments.list", tag = "Dues",
     params(("due_id" = DueId, Path),
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of payments per page. Default: 50."),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
@@ -38,7 +38,7 @@ async fn list(caller: Caller<OrdersRead>, id: DueId, paging: Paging<NoQuery>) ->
 /// An overpayment becomes the payer's credit, which the next charge uses. With the method `credit`, the payment is
 /// taken from the payer's credit. Coaches and managers of the team can record any payment; families can only pay from
 /// their credit.
-#[endpoint(post, "/dues/{due_id}/payments", id = "dues_payments_create", tag = "Dues",
+#[endpoint(post, "/dues/{due_id}/payments", id = "dues.payments.create", tag = "Dues",
     example = json!({ "amount": 5000, "method": "bank_transfer", "reference": "Statement 12" }),
     201(ObjectResponse<Payment>, "The payment."))]
 async fn pay(
@@ -55,7 +55,7 @@ async fn pay(
 /// Retrieve a payment
 ///
 /// Returns a payment of a due.
-#[endpoint(get, "/dues/{due_id}/payments/{payment_id}", id = "dues_payments_get", tag = "Dues",
+#[endpoint(get, "/dues/{due_id}/payments/{payment_id}", id = "dues.payments.get", tag = "Dues",
     200(ObjectResponse<Payment>, "The payment."))]
 async fn find(caller: Caller<OrdersRead>, due: DueId, id: PaymentId) -> Result<Response> {
     let access = caller.team_access();
@@ -71,7 +71,7 @@ async fn find(caller: Caller<OrdersRead>, due: DueId, id: PaymentId) -> Result<R
 ///
 /// Refunds a payment in full or in part. Unused credit from the payment is refunded first. The rest becomes owed again,
 /// unless the due is waived. The amount cannot exceed what is left of the payment.
-#[endpoint(post, "/dues/{due_id}/payments/{payment_id}/refund", id = "dues_payments_refund", tag = "Dues",
+#[endpoint(post, "/dues/{due_id}/payments/{payment_id}/refund", id = "dues.payments.refund", tag = "Dues",
     example = json!({ "amount": 1000, "reason": "Paid twice" }),
     200(ObjectResponse<RefundedPayment>, "The payment with its refunded amount, and the refund."))]
 async fn refund(

@@ -13,7 +13,7 @@ pub(super) fn routes(routes: Routes) -> Routes {
 /// Retrieve the statement of a team
 ///
 /// Returns amounts charged, paid, waived and outstanding, in total and per payer.
-#[endpoint(get, "/teams/{team_id}/dues/statement", id = "dues_team_statement", tag = "Dues",
+#[endpoint(get, "/teams/{team_id}/dues/statement", id = "dues.team_statement", tag = "Dues",
     200(ObjectResponse<TeamStatement>, "The statement."))]
 async fn team(caller: Caller<OrdersOversee>, id: TeamId) -> Result<Response> {
     caller.require_team(id)?;
@@ -27,7 +27,7 @@ async fn team(caller: Caller<OrdersOversee>, id: TeamId) -> Result<Response> {
 ///
 /// Returns what a person owes and has paid as a payer, in total and line by line. Users who request their own statement
 /// get that of their whole family. Coaches and managers see the amounts of their teams.
-#[endpoint(get, "/people/{person_id}/statement", id = "dues_statement", tag = "Dues",
+#[endpoint(get, "/people/{person_id}/statement", id = "dues.statement", tag = "Dues",
     200(ObjectResponse<Statement>, "The statement."))]
 async fn person(caller: Caller<OrdersRead>, id: PersonId) -> Result<Response> {
     let access = caller.team_access();

@@ -17,7 +17,7 @@ pub(super) fn routes(routes: Routes) -> Routes {
 ///
 /// Lists active codes by default, oldest first. Only available to admins, and to keys with `orders:write` and access to
 /// all teams, because everybody who knows a code can use it.
-#[endpoint(get, "/discounts", id = "discounts_list", tag = "Store",
+#[endpoint(get, "/discounts", id = "discounts.list", tag = "Store",
     200(ListResponse<Discount>, "A page of discount codes."))]
 async fn list(caller: Caller<MoneyManage>, paging: Paging<DiscountFilter>) -> Result<Response> {
     caller.require_all_teams()?;
@@ -27,7 +27,7 @@ async fn list(caller: Caller<MoneyManage>, paging: Paging<DiscountFilter>) -> Re
 /// Create a discount code
 ///
 /// Send either `amount` and `currency`, or `percent_bps` in basis points.
-#[endpoint(post, "/discounts", id = "discounts_create", tag = "Store",
+#[endpoint(post, "/discounts", id = "discounts.create", tag = "Store",
     example = json!({ "code": "SIBLING10", "percent_bps": 1000, "max_uses": 50 }),
     201(ObjectResponse<Discount>, "The new discount code."))]
 async fn create(caller: Caller<MoneyManage>, body: Body<NewDiscount>) -> Result<Response> {
@@ -38,7 +38,7 @@ async fn create(caller: Caller<MoneyManage>, body: Body<NewDiscount>) -> Result<
 /// Retrieve a discount code
 ///
 /// Returns a discount code with its number of uses.
-#[endpoint(get, "/discounts/{discount_id}", id = "discounts_get", tag = "Store",
+#[endpoint(get, "/discounts/{discount_id}", id = "discounts.get", tag = "Store",
     params(("discount_id" = DiscountId, Path, description = "ID of the discount code.")),
     200(ObjectResponse<Discount>, "The discount code."))]
 async fn find(caller: Caller<MoneyManage>, id: DiscountId) -> Result<Response> {
@@ -49,7 +49,7 @@ async fn find(caller: Caller<MoneyManage>, id: DiscountId) -> Result<Response> {
 /// Update a discount code
 ///
 /// Omitted fields stay unchanged; `null` clears a field. Existing orders keep their discount.
-#[endpoint(patch, "/discounts/{discount_id}", id = "discounts_update", tag = "Store",
+#[endpoint(patch, "/discounts/{discount_id}", id = "discounts.update", tag = "Store",
     params(("discount_id" = DiscountId, Path, description = "ID of the discount code.")),
     example = json!({ "max_uses": 100 }),
     200(ObjectResponse<Discount>, "The updated discount code."))]
@@ -67,7 +67,7 @@ async fn change(
 /// Archive a discount code
 ///
 /// The code can no longer be used, and its name becomes available for a new code.
-#[endpoint(delete, "/discounts/{discount_id}", id = "discounts_archive", tag = "Store",
+#[endpoint(delete, "/discounts/{discount_id}", id = "discounts.archive", tag = "Store",
     params(("discount_id" = DiscountId, Path, description = "ID of the discount code.")),
     200(ObjectResponse<Discount>, "The archived discount code."))]
 async fn archive(

@@ -36,7 +36,7 @@ pub(super) fn routes(routes: Routes) -> Routes {
 ///
 /// Newest first by default. Users see orders for themselves and their dependents. Coaches and managers also
 /// see all orders of their teams.
-#[endpoint(get, "/orders", id = "orders_list", tag = "Store",
+#[endpoint(get, "/orders", id = "orders.list", tag = "Store",
     200(ListResponse<Order>, "A page of orders."))]
 async fn list(caller: Caller<OrdersRead>, paging: Paging<OrderFilter>) -> Result<Response> {
     caller.team_access().check_key_filter(paging.filter.team_id, &paging.filter.team_ids)?;
@@ -49,7 +49,7 @@ async fn list(caller: Caller<OrdersRead>, paging: Paging<OrderFilter>) -> Result
 /// released if the order is cancelled or not paid in time. Families order for themselves and their
 /// dependents, coaches and managers for their teams, keys for anybody. If a product is sold out, the response is
 /// 409 with the error code `sold_out`. Free orders are paid immediately.
-#[endpoint(post, "/orders", id = "orders_create", tag = "Store",
+#[endpoint(post, "/orders", id = "orders.create", tag = "Store",
     example = json!({
         "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "buyer": { "name": "Rui Duarte", "email": "rui@example.org" },
         "lines": [{ "product_id": "prod_01kbm2x5q8f7vr0n3hd9tzc4wy", "variant_id": "var_01kbm2x5q8f7vr0n3hd9tzc4wy", "quantity": 2 }],
@@ -63,7 +63,7 @@ async fn create(caller: Caller<OrdersPlace>, body: Body<NewOrder>) -> Result<Res
 /// Retrieve an order
 ///
 /// Returns an order with its lines. `GET /orders/{order_id}/payments` lists its payments.
-#[endpoint(get, "/orders/{order_id}", id = "orders_get", tag = "Store",
+#[endpoint(get, "/orders/{order_id}", id = "orders.get", tag = "Store",
     200(ObjectResponse<Order>, "The order."))]
 async fn find(caller: Caller<OrdersRead>, id: OrderId) -> Result<Response> {
     let access = caller.team_access();
@@ -73,7 +73,7 @@ async fn find(caller: Caller<OrdersRead>, id: OrderId) -> Result<Response> {
 /// Update an order
 ///
 /// Changes the note and metadata. Lines and amounts of an order do not change; cancel or refund it instead.
-#[endpoint(patch, "/orders/{order_id}", id = "orders_update", tag = "Store",
+#[endpoint(patch, "/orders/{order_id}", id = "orders.update", tag = "Store",
     example = json!({ "note": "Ring twice", "metadata": { "invoice": "2026-17" } }),
     200(ObjectResponse<Order>, "The updated order."))]
 async fn change(
@@ -87,7 +87,7 @@ async fn change(
 /// Record the payment of an order
 ///
 /// An order is paid once and in full. If you send `amount`, it must equal the order's total.
-#[endpoint(post, "/orders/{order_id}/pay", id = "orders_pay", tag = "Store",
+#[endpoint(post, "/orders/{order_id}/pay", id = "orders.pay", tag = "Store",
     example = json!({ "method": "cash", "reference": "till 2" }),
     200(ObjectResponse<Order>, "The paid order."))]
 async fn pay(
@@ -109,7 +109,7 @@ async fn pay(
 /// Records that the buyer has received everything, or some units of some lines. A paid order becomes `fulfilled` when
 /// nothing is left to fulfill. A partially refunded order stays `partially_refunded`; its `fulfilled_at` is set
 /// instead.
-#[endpoint(post, "/orders/{order_id}/fulfill", id = "orders_fulfill", tag = "Store",
+#[endpoint(post, "/orders/{order_id}/fulfill", id = "orders.fulfill", tag = "Store",
     example = json!({ "lines": [{ "line_id": "lin_01kbm2x5q8f7vr0n3hd9tzc4wy", "quantity": 1 }] }),
     200(ObjectResponse<Order>, "The order."))]
 async fn fulfill(
@@ -124,7 +124,7 @@ async fn fulfill(
 ///
 /// Only unpaid orders, and free orders that are not fulfilled, can be cancelled. The stock is restored and the use of
 /// the discount code is released. Families can cancel their own orders.
-#[endpoint(post, "/orders/{order_id}/cancel", id = "orders_cancel", tag = "Store",
+#[endpoint(post, "/orders/{order_id}/cancel", id = "orders.cancel", tag = "Store",
     example = json!({ "reason": "Ordered twice" }),
     200(ObjectResponse<Order>, "The cancelled order."))]
 async fn cancel(
@@ -139,7 +139,7 @@ async fn cancel(
 ///
 /// Refunds everything that is left, an `amount`, or the price of some units in `lines`. Refunds never exceed the
 /// payment. Returned units go back to the stock unless `restock` is `false`.
-#[endpoint(post, "/orders/{order_id}/refund", id = "orders_refund", tag = "Store",
+#[endpoint(post, "/orders/{order_id}/refund", id = "orders.refund", tag = "Store",
     example = json!({
         "lines": [{ "line_id": "lin_01kbm2x5q8f7vr0n3hd9tzc4wy", "quantity": 1 }], "restock": true, "reason": "Too small" }),
     200(ObjectResponse<RefundedOrder>, "The order."))]
@@ -154,7 +154,7 @@ async fn refund(
 /// List payments of an order
 ///
 /// Returns payments in the order in which they were recorded. A free order has no payment.
-#[endpoint(get, "/orders/{order_id}/payments", id = "orders_payments_list", tag = "Store",
+#[endpoint(get, "/orders/{order_id}/payments", id = "orders.payments.list", tag = "Store",
     params(("order_id" = OrderId, Path, description = "ID of the order."),
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of payments per page. Default: 50."),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
@@ -177,7 +177,7 @@ async fn payments(
 ///
 /// Returns refunds in the order in which they were recorded. A refund to a card is `pending` until the payment provider
 /// completes it. A `failed` refund does not count as refunded.
-#[endpoint(get, "/orders/{order_id}/refunds", id = "orders_refunds_list", tag = "Store",
+#[endpoint(get, "/orders/{order_id}/refunds", id = "orders.refunds.list", tag = "Store",
     params(("order_id" = OrderId, Path, description = "ID of the order."),
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of refunds per page. Default: 50."),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
@@ -228,7 +228,7 @@ pub(in crate::shop) fn check_refund(new: &NewRefund, fields: &mut Fields) {
 /// `discount_code`, `currency`, `order_total`, `order_paid`, `order_refunded`, `line_id`, `product_id`, `product`,
 /// `variant`, `unit_price`, `quantity`, `discount`, `tax_rate_bps`, `tax_included`, `tax`, `total`, `fulfilled`,
 /// `returned`, `refunded`, `external_id`. Amounts are in minor units of the currency.
-#[endpoint(get, "/exports/orders.csv", id = "exports_orders", tag = "Exports",
+#[endpoint(get, "/exports/orders.csv", id = "exports.orders", tag = "Exports",
     200(String, "The CSV file.", "text/csv"))]
 async fn export(caller: Caller<OrdersOversee>, query: Download<OrdersTable>) -> Result<Response> {
     caller.require_teams(query.table.team_id, &[])?;

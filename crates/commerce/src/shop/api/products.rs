@@ -16,7 +16,7 @@ pub(super) fn routes(routes: Routes) -> Routes {
 /// List products
 ///
 /// Lists active products by default, oldest first. Users see the products of their teams and of the club.
-#[endpoint(get, "/products", id = "products_list", tag = "Store",
+#[endpoint(get, "/products", id = "products.list", tag = "Store",
     200(ListResponse<Product>, "A page of products."))]
 async fn list(caller: Caller<OrdersRead>, paging: Paging<ProductFilter>) -> Result<Response> {
     caller.require_teams(paging.filter.team_id, &paging.filter.team_ids)?;
@@ -29,7 +29,7 @@ async fn list(caller: Caller<OrdersRead>, paging: Paging<ProductFilter>) -> Resu
 ///
 /// Coaches and managers create products of their teams. Products of the club (without `team_id`) can be created by
 /// admins and by keys with access to all teams.
-#[endpoint(post, "/products", id = "products_create", tag = "Store",
+#[endpoint(post, "/products", id = "products.create", tag = "Store",
     example = json!({
         "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "name": "Home kit", "currency": "EUR", "price": 2499, "tax_rate_bps": 2300,
         "variants": [{ "name": "S", "stock": 10 }, { "name": "M", "stock": 20 }] }),
@@ -42,7 +42,7 @@ async fn create(caller: Caller<OrdersManage>, body: Body<NewProduct>) -> Result<
 /// Retrieve a product
 ///
 /// Returns a product with its variants and stock.
-#[endpoint(get, "/products/{product_id}", id = "products_get", tag = "Store",
+#[endpoint(get, "/products/{product_id}", id = "products.get", tag = "Store",
     200(ObjectResponse<Product>, "The product."))]
 async fn find(caller: Caller<OrdersRead>, id: ProductId) -> Result<Response> {
     let access = caller.team_access();
@@ -54,7 +54,7 @@ async fn find(caller: Caller<OrdersRead>, id: ProductId) -> Result<Response> {
 /// Omitted fields stay unchanged; `null` clears a field. `variants` replaces the whole list: variants with an `id` are
 /// kept, variants missing from it are archived. `stock` is set to the value you send even if units were sold since you
 /// read the product; send `If-Match` to prevent that. Existing orders keep their prices.
-#[endpoint(patch, "/products/{product_id}", id = "products_update", tag = "Store",
+#[endpoint(patch, "/products/{product_id}", id = "products.update", tag = "Store",
     example = json!({ "price": 1999, "on_sale_until": null }),
     200(ObjectResponse<Product>, "The updated product."))]
 async fn change(
@@ -68,7 +68,7 @@ async fn change(
 /// Archive a product
 ///
 /// The product can no longer be ordered. Existing orders do not change.
-#[endpoint(delete, "/products/{product_id}", id = "products_archive", tag = "Store",
+#[endpoint(delete, "/products/{product_id}", id = "products.archive", tag = "Store",
     200(ObjectResponse<Product>, "The archived product."))]
 async fn archive(
     caller: Caller<OrdersManage>,

@@ -23,7 +23,7 @@ pub(super) fn manager(caller: &Caller<WebhooksManage>) -> Manager {
 /// Returns deliveries newest first, each with its last 20 attempts: time, duration, status code and the beginning of
 /// the response. A delivery is listed as soon as its first attempt has ended or takes long. Deliveries are stored as
 /// long as the log: 30 days, unless the operator configured another time.
-#[endpoint(get, "/webhooks/{webhook_id}/deliveries", id = "deliveries_list", tag = "Webhooks",
+#[endpoint(get, "/webhooks/{webhook_id}/deliveries", id = "deliveries.list", tag = "Webhooks",
     200(ListResponse<Delivery>, "A page of deliveries."))]
 async fn list(
     caller: Caller<WebhooksManage>,
@@ -42,7 +42,7 @@ async fn list(
 /// Retrieve a delivery
 ///
 /// Returns a delivery with its last 20 attempts.
-#[endpoint(get, "/deliveries/{delivery_id}", id = "deliveries_get", tag = "Webhooks",
+#[endpoint(get, "/deliveries/{delivery_id}", id = "deliveries.get", tag = "Webhooks",
     200(ObjectResponse<Delivery>, "The delivery."))]
 async fn find(caller: Caller<WebhooksManage>, id: DeliveryId) -> Result<Response> {
     let manager = manager(&caller);
@@ -55,7 +55,7 @@ async fn find(caller: Caller<WebhooksManage>, id: DeliveryId) -> Result<Response
 /// Sends the notification again, whatever the status of the delivery. It is sent immediately and then retried as often
 /// as a new one, with the same `webhook-id`. If an attempt is in flight at that time, it counts as the first one. The
 /// webhook must be enabled.
-#[endpoint(post, "/deliveries/{delivery_id}/redeliver", id = "deliveries_redeliver", tag = "Webhooks",
+#[endpoint(post, "/deliveries/{delivery_id}/redeliver", id = "deliveries.redeliver", tag = "Webhooks",
     200(ObjectResponse<Delivery>, "The delivery, pending again."))]
 async fn redeliver(
     caller: Caller<WebhooksManage>,

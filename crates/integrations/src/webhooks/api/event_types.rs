@@ -69,7 +69,7 @@ fn build_type(number: i64, kind: &'static Kind, document: &Value) -> EventType {
 ///
 /// Returns every notification type that a webhook can receive, with the JSON Schema of its body and an example. `ping`
 /// is sent by a test; all other types are in the account's log.
-#[endpoint(get, "/event_types", id = "event_types_list", tag = "Webhooks",
+#[endpoint(get, "/event_types", id = "event_types.list", tag = "Webhooks",
     params(
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of types per page. Default: 50."),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),

@@ -33,7 +33,7 @@ fn edit_context(caller: &Caller<WebhooksManage>) -> EditContext {
 /// List webhooks
 ///
 /// Returns webhooks in order of creation. A key that is limited to certain teams sees only its own webhooks.
-#[endpoint(get, "/webhooks", id = "webhooks_list", tag = "Webhooks",
+#[endpoint(get, "/webhooks", id = "webhooks.list", tag = "Webhooks",
     200(ListResponse<Webhook>, "A page of webhooks."))]
 async fn list(caller: Caller<WebhooksManage>, paging: Paging<WebhookFilter>) -> Result<Response> {
     caller.bypass_cache().page(paging, listing::webhooks).await
@@ -46,7 +46,7 @@ async fn list(caller: Caller<WebhooksManage>, paging: Paging<WebhookFilter>) -> 
 /// longer receives those types; if it is revoked, the webhook is disabled. The response contains the `secret` that
 /// signs every request. It is shown only once: a response that is repeated for an `Idempotency-Key` does not contain
 /// it.
-#[endpoint(post, "/webhooks", id = "webhooks_create", tag = "Webhooks",
+#[endpoint(post, "/webhooks", id = "webhooks.create", tag = "Webhooks",
     example = json!({ "url": "https://hooks.example.org/touchline", "events": ["event.*", "message.posted"], "description": "Our website" }),
     201(ObjectResponse<CreatedWebhook>, "The new webhook with its secret."))]
 async fn create(caller: Caller<WebhooksManage>, body: Body<NewWebhook>) -> Result<Response> {
@@ -60,7 +60,7 @@ async fn create(caller: Caller<WebhooksManage>, body: Body<NewWebhook>) -> Resul
 /// Retrieve a webhook
 ///
 /// Returns a webhook without its secret.
-#[endpoint(get, "/webhooks/{webhook_id}", id = "webhooks_get", tag = "Webhooks",
+#[endpoint(get, "/webhooks/{webhook_id}", id = "webhooks.get", tag = "Webhooks",
     200(ObjectResponse<Webhook>, "The webhook."))]
 async fn find(caller: Caller<WebhooksManage>, id: WebhookId) -> Result<Response> {
     let access = caller.team_access();
@@ -71,7 +71,7 @@ async fn find(caller: Caller<WebhooksManage>, id: WebhookId) -> Result<Response>
 ///
 /// Omitted fields stay unchanged; `null` clears a field. The webhook then belongs to your credential and receives
 /// only what it can read, so you need the scopes of all its types. Pending retries go to the new URL.
-#[endpoint(patch, "/webhooks/{webhook_id}", id = "webhooks_update", tag = "Webhooks",
+#[endpoint(patch, "/webhooks/{webhook_id}", id = "webhooks.update", tag = "Webhooks",
     example = json!({ "description": "Our new website" }),
     200(ObjectResponse<Webhook>, "The updated webhook."))]
 async fn change(
@@ -88,7 +88,7 @@ async fn change(
 /// Delete a webhook
 ///
 /// Also deletes its deliveries. Pending retries are not sent. To stop a webhook but keep its data, disable it instead.
-#[endpoint(delete, "/webhooks/{webhook_id}", id = "webhooks_delete", tag = "Webhooks",
+#[endpoint(delete, "/webhooks/{webhook_id}", id = "webhooks.delete", tag = "Webhooks",
     200(ObjectResponse<Webhook>, "The deleted webhook."))]
 async fn delete(
     caller: Caller<WebhooksManage>,
@@ -103,7 +103,7 @@ async fn delete(
 ///
 /// The response contains the new `secret`. It is shown only once: a response that is repeated for an `Idempotency-Key`
 /// does not contain it. For 24 hours every request is signed with both secrets, so that receivers can switch.
-#[endpoint(post, "/webhooks/{webhook_id}/rotate_secret", id = "webhooks_rotate_secret", tag = "Webhooks",
+#[endpoint(post, "/webhooks/{webhook_id}/rotate_secret", id = "webhooks.rotate_secret", tag = "Webhooks",
     200(ObjectResponse<CreatedWebhook>, "The webhook with its new secret."))]
 async fn rotate(
     caller: Caller<WebhooksManage>,
@@ -122,7 +122,7 @@ async fn rotate(
 /// Test a webhook
 ///
 /// Sends a `ping` notification, signed like every other. Retrieve the delivery to see the result.
-#[endpoint(post, "/webhooks/{webhook_id}/test", id = "webhooks_test", tag = "Webhooks",
+#[endpoint(post, "/webhooks/{webhook_id}/test", id = "webhooks.test", tag = "Webhooks",
     201(ObjectResponse<Delivery>, "The delivery of the ping."))]
 async fn test(
     caller: Caller<WebhooksManage>,
@@ -145,7 +145,7 @@ async fn test(
 /// time. Send either `from_sequence` or `since`. Without `to_sequence` or `until` the range ends with the log.
 /// Notifications keep their IDs. Those that were delivered successfully are sent again too, unless `only_missed` is
 /// true. The status is 410 if this part of the log has been deleted, and 409 while another replay is running.
-#[endpoint(post, "/webhooks/{webhook_id}/replay", id = "webhooks_replay", tag = "Webhooks",
+#[endpoint(post, "/webhooks/{webhook_id}/replay", id = "webhooks.replay", tag = "Webhooks",
     example = json!({ "from_sequence": 1, "to_sequence": 100, "only_missed": true }),
     202(ObjectResponse<Replay>, "The part of the log that is replayed."),
     410(crate::error::Problem, "This part of the log has been deleted.", "application/problem+json"))]
@@ -167,7 +167,7 @@ async fn replay(
 ///
 /// Sends the notifications that the webhook missed while it was disabled, if they are still stored, unless
 /// `replay_missed` is false. The webhook then belongs to your credential and receives only what it can read.
-#[endpoint(post, "/webhooks/{webhook_id}/enable", id = "webhooks_enable", tag = "Webhooks",
+#[endpoint(post, "/webhooks/{webhook_id}/enable", id = "webhooks.enable", tag = "Webhooks",
     example = json!({ "replay_missed": true }),
     200(ObjectResponse<Webhook>, "The enabled webhook."))]
 async fn enable(
@@ -187,7 +187,7 @@ async fn enable(
 ///
 /// Sends nothing to the webhook until it is enabled again. Notifications that it misses are sent then, unless
 /// `replay_missed` is `false`.
-#[endpoint(post, "/webhooks/{webhook_id}/disable", id = "webhooks_disable", tag = "Webhooks",
+#[endpoint(post, "/webhooks/{webhook_id}/disable", id = "webhooks.disable", tag = "Webhooks",
     200(ObjectResponse<Webhook>, "The disabled webhook."))]
 async fn disable(
     caller: Caller<WebhooksManage>,

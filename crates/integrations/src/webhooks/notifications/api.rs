@@ -92,7 +92,7 @@ pub(in crate::webhooks) fn read_types(params: &mut Params, name: &str) -> Vec<St
 /// the types for which you have the scope, of the teams that you can access. To continue, send as `after` the
 /// `next_sequence` of the previous page, or the `sequence` of the last notification that you have. Old notifications
 /// are deleted: then the status is 410, and the `detail` names the oldest sequence number that is left.
-#[endpoint(get, "/notifications", id = "notifications_list", tag = "Notifications",
+#[endpoint(get, "/notifications", id = "notifications.list", tag = "Notifications",
     params(
         ("after" = Option<i64>, Query, minimum = 0, description = "Only notifications after this sequence number. With 0, or by default, from the oldest that is stored."),
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of notifications per page. Default: 50."),
@@ -126,7 +126,7 @@ impl Filter {
 /// 15 seconds without notifications. The stream ends when the credential is revoked, when the service stops, or when
 /// you read nothing for 20 seconds. To continue, reconnect with `Last-Event-ID`. An account can have 20 streams on each
 /// node.
-#[endpoint(get, "/notifications/stream", id = "notifications_stream", tag = "Notifications",
+#[endpoint(get, "/notifications/stream", id = "notifications.follow", tag = "Notifications",
     params(
         ("Last-Event-ID" = Option<i64>, Header, minimum = 0, description = "The `id` of the last event that you have received. Takes precedence over `after`."),
         ("after" = Option<i64>, Query, minimum = 0, description = "Start after this sequence number. With 0, start with the oldest notification that is stored."),

@@ -107,8 +107,8 @@ impl Default for UploadChecker {
 impl UploadChecker {
     /// Checks a file and encodes it again if it is an image.
     pub async fn check(&self, bytes: Bytes, requirements: Requirements) -> Result<CheckedFile> {
-        let too_large = "The file is too large. Send at most 10 MB.";
-        let too_large = Error::new(Code::PayloadTooLarge, too_large).at(POINTER);
+        let detail = "The file is too large. Send at most 10 MB.";
+        let too_large = Error::new(Code::PayloadTooLarge, detail).at(POINTER);
         too_large.fail_if(bytes.len() > MAX_FILE_BYTES)?;
         let checked = self.0.run(move || check(bytes, requirements)).await?;
         checked.map_err(|fault| Error::invalid(vec![fault]))

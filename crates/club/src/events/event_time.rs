@@ -122,9 +122,9 @@ impl Span {
 
     fn fault(&self) -> Option<(&'static str, &'static str)> {
         if self.ends_at <= self.starts_at {
-            Some(("ends_before_start", "`ends_at` must be after `starts_at`."))
+            Some(("ends_before_start", mark!("`ends_at` must be after `starts_at`.")))
         } else if self.ends_at > self.starts_at.plus(MAX_DURATION) {
-            Some(("too_long", "An event can last at most 31 days."))
+            Some(("too_long", mark!("An event can last at most 31 days.")))
         } else {
             None
         }

@@ -53,7 +53,7 @@ impl Subject {
                     team_id: record.team_id,
                     currency: record.currency,
                     amount,
-                    title: format!("Order {}", record.number),
+                    title: t!("Order {number}", number = record.number.to_string()),
                     payable: record.status == Status::Placed && amount > 0,
                     version: record.version,
                 }

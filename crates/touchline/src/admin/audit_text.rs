@@ -133,6 +133,8 @@ fn looks_like_id(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::i18n::Locale;
 
@@ -158,6 +160,47 @@ mod tests {
             let translated = spanish.run(|| action_label(kind.name));
             assert_ne!(translated, action_label(kind.name), "not translated");
         }
+    }
+
+    /// The names of all fields of a schema, with those of the objects in them.
+    fn collect_fields(document: &Value, schema: &Value, fields: &mut BTreeSet<String>) {
+        if let Some(target) = schema["$ref"].as_str() {
+            collect_fields(document, document.pointer(&target[1..]).unwrap(), fields);
+        }
+        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            fields.insert(name.clone());
+            collect_fields(document, property, fields);
+        }
+        for list in ["allOf", "anyOf", "oneOf"] {
+            for part in schema[list].as_array().into_iter().flatten() {
+                collect_fields(document, part, fields);
+            }
+        }
+        for inner in ["items", "additionalProperties"].map(|name| &schema[name]) {
+            if inner.is_object() {
+                collect_fields(document, inner, fields);
+            }
+        }
+    }
+
+    #[test]
+    fn the_fields_of_all_notifications_have_translated_labels() {
+        let texts = include_str!("../../../../locale/touchline.pot");
+        let document: Value = serde_json::from_str(&crate::openapi_json()).unwrap();
+        let mut fields = BTreeSet::new();
+        for kind in crate::MODULES.iter().flat_map(|module| module.notification_kinds) {
+            let schema = &document["components"]["schemas"][kind.object];
+            assert!(schema.is_object(), "{} has no schema", kind.object);
+            collect_fields(&document, schema, &mut fields);
+        }
+        assert!(fields.len() > 100, "{fields:?}");
+        fields.retain(|name| !HIDDEN_FIELDS.contains(&name.as_str()));
+        let is_missing = |name: &&String| {
+            let key = format!("msgid \"{}\"\n", field_label(name));
+            !texts.contains(&key)
+        };
+        let missing: Vec<_> = fields.iter().filter(is_missing).collect();
+        assert!(missing.is_empty(), "add labels to audit_labels.rs: {missing:?}");
     }
 
     #[test]

@@ -25,8 +25,8 @@ macro_rules! impl_resource {
     };
     (@Saved $type:ident, $id:ident) => {
         impl $type {
-            /// Saves the record as its next version.
-            pub(crate) fn save(self, tx: &::store::Tx<'_>) -> ::store::Result<Self> {
+            /// Saves the record as its next version. Only its own module can do this.
+            pub(super) fn save(self, tx: &::store::Tx<'_>) -> ::store::Result<Self> {
                 let after = Self { updated_at: tx.now(), version: self.version + 1, ..self };
                 tx.execute(Self::UPDATE, &after.bind())?;
                 Ok(after)

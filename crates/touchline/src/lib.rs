@@ -61,6 +61,8 @@ pub const MODULES: &[&Module] = &[
 pub fn register_modules() {
     permissions::register(MODULES.iter().flat_map(|module| module.permissions));
     notification_kinds::register(MODULES.iter().flat_map(|module| module.notification_kinds));
+    let names = MODULES.iter().flat_map(|module| module.object_names);
+    names::register(accounts::OBJECT_NAMES.iter().chain(names));
     let reactions = MODULES.iter().flat_map(|module| module.reactions);
     signals::register_reactions(reactions.copied());
     docs::DESCRIBE_API.register(openapi_json);

@@ -7,10 +7,16 @@ use ipnet::IpNet;
 use kit::secret::{ApiKey, constant_time_eq};
 use kit::{string_enum, text};
 
+use crate::hook::Hook;
 use crate::paging::page_sql;
 use crate::prelude::*;
 use crate::rights::SpaceSeparated;
 use crate::tier::Tier;
+
+type FilterTeams = fn(&Reader<'_>, &[TeamId]) -> Result<Vec<TeamId>>;
+
+/// Returns those of these teams that exist in the account.
+pub static FILTER_EXISTING_TEAMS: Hook<FilterTeams> = Hook::new("api_key::FILTER_EXISTING_TEAMS");
 
 record! {
     /// An API key, without its secret value, which is not stored.
@@ -286,9 +292,8 @@ fn validate_expiry(tx: &Tx<'_>, end: Option<Timestamp>) -> Result<Option<Timesta
 /// Checks the teams that a key or webhook is restricted to: they must exist in the account.
 pub fn validate_team_ids(tx: &Tx<'_>, teams: Option<Vec<TeamId>>) -> Result<Option<Vec<TeamId>>> {
     let Some(ids) = teams else { return Ok(None) };
-    let existing: Vec<(TeamId,)> =
-        tx.all("select id from team where account_id = :account and id in (:ids)", bind! { ids })?;
-    let unknown = ids.iter().enumerate().filter(|(_, id)| !existing.contains(&(**id,)));
+    let existing = FILTER_EXISTING_TEAMS.get()?(tx, &ids)?;
+    let unknown = ids.iter().enumerate().filter(|(_, id)| !existing.contains(id));
     let mut faults: Vec<_> = unknown
         .map(|(index, id)| {
             let detail = message!("There is no team with the ID {id}.", id);

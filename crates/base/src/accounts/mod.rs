@@ -14,3 +14,18 @@ pub mod roster_access;
 pub mod scope_text;
 pub mod session;
 pub mod user;
+
+use crate::ids::{AccountKind, KeyKind, SessionKind, UserKind};
+use crate::names::ObjectNames;
+
+/// The names of accounts, users, keys and sessions.
+pub const OBJECT_NAMES: &[ObjectNames] = crate::object_names! {
+    AccountKind: mark!("Club"),
+        "select id, name from account where id = :account and id in (:ids)";
+    UserKind: mark!("Someone who left"),
+        "select u.id, u.name from account_user a join app_user u on u.id = a.user_id
+         where a.account_id = :account and a.user_id in (:ids)";
+    KeyKind: mark!("API key"),
+        "select id, name from api_key where account_id = :account and id in (:ids)";
+    SessionKind: mark!("Session");
+};

@@ -57,5 +57,8 @@ pub const MODULE: Module = Module {
             "away_date.deleted": "Away dates of a person were deleted.";
         }
     },
+    object_names: crate::object_names! {
+        AwayDateKind: mark!("Away date");
+    },
     ..Module::EMPTY
 };

@@ -31,6 +31,7 @@ pub mod event_time;
 pub mod export;
 pub mod rsvp_export;
 
+use crate::ids::{EventKind, FeedKind, LocationKind, RsvpKind, SeriesKind};
 use crate::personal_data::{PersonMerge, PersonalData};
 use crate::rights::ScopeName;
 use crate::signals::Reaction;
@@ -90,6 +91,16 @@ pub const MODULE: Module = Module {
             "calendar_feed.created": "A calendar feed was created.";
             "calendar_feed.revoked": "A calendar feed was revoked.";
         }
+    },
+    object_names: crate::object_names! {
+        EventKind: mark!("Event"),
+            "select id, title from event where account_id = :account and id in (:ids)";
+        SeriesKind: mark!("Series");
+        RsvpKind: mark!("Answer");
+        LocationKind: mark!("Location"),
+            "select id, name from location where account_id = :account and id in (:ids)";
+        FeedKind: mark!("Calendar"),
+            "select id, name from calendar_feed where account_id = :account and id in (:ids)";
     },
     ..Module::EMPTY
 };

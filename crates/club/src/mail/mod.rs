@@ -9,6 +9,7 @@ pub mod pages;
 
 use serde_json::json;
 
+use crate::ids::MailKind;
 use crate::personal_data::{PersonMerge, PersonalData};
 use crate::rights::ScopeName;
 use crate::roster::{notification_settings, safeguarding};
@@ -49,5 +50,8 @@ pub const MODULE: Module = Module {
         references: &["mail.person_id", "mail.about"],
         run: |tx, records| email::move_to_person(tx, records.from, records.into),
     }),
+    object_names: crate::object_names! {
+        MailKind: mark!("Email");
+    },
     ..Module::EMPTY
 };

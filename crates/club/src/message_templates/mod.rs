@@ -7,6 +7,7 @@ mod demo;
 pub mod pages;
 pub mod template;
 
+use crate::ids::MessageTemplateKind;
 use crate::rights::ScopeName;
 use crate::web::module::Module;
 
@@ -29,6 +30,10 @@ pub const MODULE: Module = Module {
             "message_template.updated": "A message template was changed.";
             "message_template.deleted": "A message template was deleted.";
         }
+    },
+    object_names: crate::object_names! {
+        MessageTemplateKind: mark!("Message template"),
+            "select id, name from message_template where account_id = :account and id in (:ids)";
     },
     ..Module::EMPTY
 };

@@ -28,6 +28,7 @@ pub mod safety;
 
 use crate::events::event_messages;
 use crate::files::file;
+use crate::ids::MessageKind;
 use crate::personal_data::{PersonMerge, PersonalData};
 use crate::rights::ScopeName;
 use crate::roster::person;
@@ -76,6 +77,10 @@ pub const MODULE: Module = Module {
         Some(ScopeName::MessagesRead), "ReceiptSnapshot" {
             "message.read": "A recipient read a message.";
         }
+    },
+    object_names: crate::object_names! {
+        MessageKind: mark!("Message"),
+            "select id, subject from message where account_id = :account and id in (:ids)";
     },
     ..Module::EMPTY
 };

@@ -36,6 +36,7 @@ pub mod notification_settings;
 pub mod preferences;
 
 use crate::files::file;
+use crate::ids::{MemberKind, PersonKind};
 use crate::personal_data::PersonMerge;
 use crate::rights::ScopeName;
 use crate::teams::team;
@@ -80,6 +81,16 @@ pub const MODULE: Module = Module {
         Some(ScopeName::RosterRead), "PersonMergeSnapshot" {
             "roster.person_merged": "Two records of a person were merged: all data of the first one now belongs to the second one.";
         }
+    },
+    object_names: crate::object_names! {
+        PersonKind: mark!("Person"),
+            "select id, coalesce(preferred_name, first_name) || coalesce(' ' || last_name, '') as name
+             from person where account_id = :account and id in (:ids)";
+        MemberKind: mark!("Member"),
+            "select m.id,
+                    coalesce(p.preferred_name, p.first_name) || coalesce(' ' || p.last_name, '') as name
+             from member m join person p on p.account_id = m.account_id and p.id = m.person_id
+             where m.account_id = :account and m.id in (:ids)";
     },
     ..Module::EMPTY
 };

@@ -12,6 +12,8 @@ pub mod team;
 
 pub use pages::{choose, header};
 
+use crate::accounts::api_key;
+use crate::ids::TeamKind;
 use crate::rights::ScopeName;
 use crate::web::module::Module;
 
@@ -29,6 +31,7 @@ pub const MODULE: Module = Module {
     api: api::routes,
     pages: || pages::router().merge(logo::pages::router()),
     permissions: PERMISSIONS,
+    register_hooks: || api_key::FILTER_EXISTING_TEAMS.register(team::filter_existing),
     demo: Some(demo::create),
     notification_kinds: crate::notification_kinds! {
         Some(ScopeName::TeamsRead), "Team" {
@@ -37,6 +40,10 @@ pub const MODULE: Module = Module {
             "team.archived": "A team was archived.";
             "team.restored": "An archived team was restored.";
         }
+    },
+    object_names: crate::object_names! {
+        TeamKind: mark!("Team"),
+            "select id, name from team where account_id = :account and id in (:ids)";
     },
     ..Module::EMPTY
 };

@@ -150,6 +150,14 @@ pub fn find(db: &Reader<'_>, id: TeamId) -> Result<Team> {
     Ok(db.one(sql!(Team::SELECT, " where account_id = :account and id = :id"), bind! { id })?)
 }
 
+/// Those of these teams that exist.
+pub fn filter_existing(db: &Reader<'_>, ids: &[TeamId]) -> Result<Vec<TeamId>> {
+    let ids = ids.to_vec();
+    let existing: Vec<(TeamId,)> =
+        db.all("select id from team where account_id = :account and id in (:ids)", bind! { ids })?;
+    Ok(existing.into_iter().map(|(id,)| id).collect())
+}
+
 /// One active team. Fails for an archived team, whose data cannot be changed.
 pub fn find_active(db: &Reader<'_>, id: TeamId) -> Result<Team> {
     let team = find(db, id)?;

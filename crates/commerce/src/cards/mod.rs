@@ -23,6 +23,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::ids::CheckoutKind;
 use crate::rights::ScopeName;
 use crate::web::app::App;
 use crate::web::module::Module;
@@ -43,6 +44,9 @@ pub const MODULE: Module = Module {
         Some(ScopeName::OrdersRead), "Checkout" {
             "payment.unmatched": "A card payment arrived that does not match: too late, or with another amount. A late payment for an order is refunded, and for a due it is kept as credit. A wrong amount is not recorded.";
         }
+    },
+    object_names: crate::object_names! {
+        CheckoutKind: mark!("Card payment");
     },
     ..Module::EMPTY
 };

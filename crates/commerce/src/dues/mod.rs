@@ -18,6 +18,7 @@ pub mod reminders;
 pub mod statement;
 pub mod totals;
 
+use crate::ids::{ChargeKind, DueKind};
 use crate::personal_data::{PersonMerge, PersonalData};
 use crate::rights::ScopeName;
 use crate::signals::Reaction;
@@ -56,6 +57,14 @@ pub const MODULE: Module = Module {
             "dues.refunded": "A payment for a due was refunded completely or in part.";
             "dues.refund_failed": "The payment provider could not refund a payment for a due; the amount counts as paid again.";
         }
+    },
+    object_names: crate::object_names! {
+        DueKind: mark!("Due"),
+            "select d.id, d.title || ', ' || coalesce(p.preferred_name, p.first_name)
+                    || coalesce(' ' || p.last_name, '') as name
+             from due d join person p on p.account_id = d.account_id and p.id = d.person_id
+             where d.account_id = :account and d.id in (:ids)";
+        ChargeKind: mark!("Charge");
     },
     ..Module::EMPTY
 };

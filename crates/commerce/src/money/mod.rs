@@ -13,6 +13,7 @@ pub mod settings;
 
 pub use kit::money::MAX_AMOUNT;
 
+use crate::ids::{PaymentKind, RefundKind};
 use crate::personal_data::PersonMerge;
 use crate::rights::ScopeName;
 use crate::web::module::Module;
@@ -42,6 +43,10 @@ pub const MODULE: Module = Module {
         Some(ScopeName::OrdersRead), "PaymentSettings" {
             "payment_settings.updated": "The account's payment settings were changed.";
         }
+    },
+    object_names: crate::object_names! {
+        PaymentKind: mark!("Payment");
+        RefundKind: mark!("Refund");
     },
     ..Module::EMPTY
 };

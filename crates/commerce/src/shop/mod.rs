@@ -25,6 +25,7 @@ pub mod settle;
 pub mod stock;
 pub mod variant;
 
+use crate::ids::{DiscountKind, OrderKind, ProductKind};
 use crate::personal_data::{PersonMerge, PersonalData};
 use crate::rights::ScopeName;
 use crate::teams::header;
@@ -79,6 +80,16 @@ pub const MODULE: Module = Module {
             "order.refund_failed": "The payment provider could not refund an order; the amount counts as paid again.";
             "order.buyer_erased": "The buyer and the note of an order were erased.";
         }
+    },
+    object_names: crate::object_names! {
+        ProductKind: mark!("Product"),
+            "select id, name from product where account_id = :account and id in (:ids)";
+        DiscountKind: mark!("Discount code"),
+            "select id, code from discount where account_id = :account and id in (:ids)";
+        OrderKind: mark!("Order"),
+            "select id, cast(number as text) as name from shop_order
+             where account_id = :account and id in (:ids)",
+            |number: &str| t!("Order {number}", number);
     },
     ..Module::EMPTY
 };

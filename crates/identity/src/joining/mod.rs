@@ -11,6 +11,7 @@ pub mod invitation;
 pub mod pending_invitations;
 pub mod pages;
 
+use crate::ids::{ClaimKind, InvitationKind};
 use crate::personal_data::PersonMerge;
 use crate::web::module::Module;
 
@@ -24,5 +25,14 @@ pub const MODULE: Module = Module {
             claim::move_to_person(tx, records.from, records.into)
         },
     }),
+    object_names: crate::object_names! {
+        InvitationKind: mark!("Invitation"),
+            "select i.id, coalesce(i.email, t.name) as name from invitation i
+             left join team t on t.account_id = i.account_id and t.id = i.team_id
+             where i.account_id = :account and i.id in (:ids)";
+        ClaimKind: mark!("Request to join"),
+            "select c.id, u.name from claim c join app_user u on u.id = c.user_id
+             where c.account_id = :account and c.id in (:ids)";
+    },
     ..Module::EMPTY
 };

@@ -18,6 +18,7 @@ pub mod pending_request;
 pub mod secret;
 pub mod token;
 
+use crate::ids::{AppKind, ClientSecretKind, GrantKind};
 use crate::signin::authentication;
 use crate::web::admission;
 use crate::web::module::Module;
@@ -32,6 +33,12 @@ pub const MODULE: Module = Module {
         admission::AUTHENTICATE_TOKEN.register(token::authenticate);
         admission::RECORD_TOKEN_USE.register(token::record_use);
         admission::IS_GRANT_ACTIVE.register(grant::is_active);
+    },
+    object_names: crate::object_names! {
+        AppKind: mark!("OAuth app"),
+            "select id, name from oauth_app where account_id = :account and id in (:ids)";
+        GrantKind: mark!("App access");
+        ClientSecretKind: mark!("App secret");
     },
     ..Module::EMPTY
 };

@@ -12,7 +12,14 @@ pub mod set_up;
 pub mod throttle;
 pub mod two_step;
 
+use crate::ids::PasskeyKind;
 use crate::web::module::Module;
 
 /// This module.
-pub const MODULE: Module = Module { pages: pages::router, ..Module::EMPTY };
+pub const MODULE: Module = Module {
+    pages: pages::router,
+    object_names: crate::object_names! {
+        PasskeyKind: mark!("Passkey");
+    },
+    ..Module::EMPTY
+};

@@ -19,6 +19,7 @@ pub mod summary;
 pub mod webhook;
 
 use crate::accounts::account;
+use crate::ids::{DeliveryKind, NotificationKind, WebhookKind};
 use crate::rights::ScopeName;
 use crate::web::module::Module;
 
@@ -40,6 +41,12 @@ pub const MODULE: Module = Module {
         Some(ScopeName::WebhooksWrite), "Webhook" {
             "webhook.disabled": "A webhook was disabled: manually, because it failed for too long, because its receiver responded with 410, or because its owner lost access.";
         }
+    },
+    object_names: crate::object_names! {
+        WebhookKind: mark!("Deleted webhook"),
+            "select id, url from webhook where account_id = :account and id in (:ids)";
+        DeliveryKind: mark!("Delivery");
+        NotificationKind: mark!("Notification");
     },
     ..Module::EMPTY
 };

@@ -106,6 +106,7 @@ fn endpoints_contain_no_sql() {
 fn a_module_uses_only_modules_listed_above_it() {
     let modules = modules();
     assert!(modules.len() > 40, "{modules:?}");
+    assert_eq!(modules.iter().collect::<BTreeSet<_>>().len(), modules.len(), "{modules:?}");
     let position = |name: &str| modules.iter().position(|module| module == name);
     let mut wrong = Vec::new();
     for (path, code) in sources() {
@@ -177,23 +178,112 @@ fn modules_of_other_crates_have_no_import_cycles() {
     }
 }
 
-#[test]
-fn a_table_is_written_by_one_module() {
-    let mut writers: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+/// The module that owns each table: the one that declares its record or, without a record, writes it.
+fn table_owners() -> BTreeMap<String, String> {
+    let mut owners = BTreeMap::new();
     for (path, code) in sources() {
-        let words: Vec<_> = code.split_whitespace().map(|word| word.trim_matches('"')).collect();
-        for window in words.windows(3) {
-            let (["insert", "into", table] | ["delete", "from", table] | ["update", table, "set"]) =
-                *window
-            else {
-                continue;
-            };
-            writers.entry(table.to_owned()).or_default().insert(module_of(&path));
+        for table in written_tables(&code) {
+            owners.insert(table, module_of(&path));
         }
     }
-    let shared: Vec<_> = writers.iter().filter(|(_, modules)| modules.len() > 1).collect();
-    assert!(writers.len() > 20, "{writers:?}");
-    assert!(shared.is_empty(), "{shared:?}");
+    owners.extend(records().into_iter().map(|record| (record.table, record.module)));
+    owners
+}
+
+/// The tables that the statements of a file write.
+fn written_tables(code: &str) -> BTreeSet<String> {
+    let words: Vec<_> = code.split_whitespace().map(|word| word.trim_matches('"')).collect();
+    let written = words.windows(3).filter_map(|window| match *window {
+        ["insert", "into", table] | ["delete", "from", table] | ["update", table, "set"] => {
+            Some(table.to_owned())
+        }
+        _ => None,
+    });
+    written.collect()
+}
+
+/// A record that is declared with `record!`.
+struct DeclaredRecord {
+    name: String,
+    table: String,
+    module: String,
+}
+
+fn records() -> Vec<DeclaredRecord> {
+    let mut records = Vec::new();
+    for (path, code) in sources() {
+        for line in code.lines() {
+            let words: Vec<_> =
+                line.split_whitespace().skip_while(|word| *word != "struct").collect();
+            if let ["struct", name, "in", table, "{"] = words[..] {
+                let (name, table) = (name.to_owned(), table.to_owned());
+                records.push(DeclaredRecord { name, table, module: module_of(&path) });
+            }
+        }
+    }
+    assert!(records.len() > 50, "few records: {}", records.len());
+    records
+}
+
+#[test]
+fn a_table_is_written_by_one_module() {
+    let owners = table_owners();
+    assert!(owners.len() > 50, "{owners:?}");
+    let records = records();
+    let mut wrong = Vec::new();
+    for (path, code) in sources() {
+        let module = module_of(&path);
+        for table in written_tables(&code).into_iter().filter(|table| owners[table] != module) {
+            wrong.push(format!("{} writes {table}", path.display()));
+        }
+        for record in &records {
+            let is_used = ["INSERT", "UPDATE"]
+                .iter()
+                .any(|statement| has_word(&code, &format!("{}::{statement}", record.name)));
+            let is_declared_here =
+                records.iter().any(|other| other.name == record.name && other.module == module);
+            if is_used && !is_declared_here {
+                wrong.push(format!(
+                    "{} writes {} of {}",
+                    path.display(),
+                    record.name,
+                    record.module
+                ));
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+/// Whether a text contains these words, not as the end of a longer word.
+fn has_word(code: &str, words: &str) -> bool {
+    code.match_indices(words)
+        .any(|(start, _)| !code[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_'))
+}
+
+#[test]
+fn statements_read_only_tables_of_modules_listed_above() {
+    let (owners, modules) = (table_owners(), modules());
+    let position = |name: &str| modules.iter().position(|module| module == name);
+    let mut wrong = Vec::new();
+    for (path, code) in sources() {
+        let own = position(&module_of(&path));
+        for table in read_tables(&code) {
+            if owners.get(&table).is_some_and(|owner| position(owner) > own) {
+                wrong.push(format!("{} reads {table} of {}", path.display(), owners[&table]));
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+/// The words after `from` and `join`, which are tables in statements.
+fn read_tables(code: &str) -> BTreeSet<String> {
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let words: Vec<_> = lines.flat_map(str::split_whitespace).collect();
+    let keyword = |word: &str| word.trim_start_matches(['"', '(']).to_owned();
+    let pairs = words.windows(2).filter(|pair| ["from", "join"].contains(&&*keyword(pair[0])));
+    pairs.map(|pair| pair[1].trim_matches(|c: char| !c.is_alphanumeric()).to_owned()).collect()
 }
 
 #[test]

@@ -7,6 +7,7 @@ use super::app::App;
 use super::routes::Routes;
 use crate::accounts::permissions::PermissionInfo;
 use crate::demo_club::DemoClub;
+use crate::names::ObjectNames;
 use crate::notification_kinds::Kind;
 use crate::personal_data::{PersonMerge, PersonalData};
 use crate::prelude::*;
@@ -22,6 +23,8 @@ pub struct Module {
     /// What its handlers require.
     pub permissions: &'static [PermissionInfo],
     pub notification_kinds: &'static [Kind],
+    /// How its objects are named on pages.
+    pub object_names: &'static [ObjectNames],
     /// What it does when other modules publish something.
     pub reactions: &'static [Reaction],
     /// Registers its functions with the hooks of other modules.
@@ -40,6 +43,7 @@ impl Module {
         pages: Router::new,
         permissions: &[],
         notification_kinds: &[],
+        object_names: &[],
         reactions: &[],
         register_hooks: || {},
         personal_data: None,

@@ -10,6 +10,8 @@ use crate::rights::ScopeName;
 pub struct Kind {
     /// Its name, such as `team.created`.
     pub name: &'static str,
+    /// The label of all kinds whose names begin with the same word, in English.
+    pub group: &'static str,
     /// What has happened, as a sentence.
     pub description: &'static str,
     /// The scope that is needed to receive it; `None` if every subscriber can.
@@ -18,12 +20,13 @@ pub struct Kind {
     pub object: &'static str,
 }
 
-/// The notification kinds of a module, grouped by scope and object.
+/// The notification kinds of a module, by the label of their group, scope and object.
 #[macro_export]
 macro_rules! notification_kinds {
-    ($($scope:expr, $object:literal { $($name:literal: $description:literal;)+ })+) => {
+    ($($group:expr, $scope:expr, $object:literal { $($name:literal: $description:literal;)+ })+) => {
         &[$($($crate::notification_kinds::Kind {
             name: $name,
+            group: $group,
             description: $description,
             scope: $scope,
             object: $object,
@@ -47,6 +50,7 @@ pub fn logged_kinds() -> &'static [&'static Kind] {
 pub const PING: &str = "ping";
 const PING_KIND: Kind = Kind {
     name: PING,
+    group: mark!("Webhooks"),
     description: mark!(
         "A test of the webhook. It is sent whether or not the webhook subscribes to it."
     ),

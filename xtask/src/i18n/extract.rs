@@ -1,5 +1,6 @@
 //! Finds the texts of all Rust sources and templates.
 
+use super::fields;
 use super::source::{self, Text, Unmarked};
 use crate::workspace;
 use std::collections::BTreeMap;
@@ -68,6 +69,9 @@ pub(super) fn extract() -> Result<Extracted, String> {
         }
         let located = |Unmarked { line, text }| (name.clone(), line, text);
         extracted.unmarked.extend(unmarked.into_iter().map(located));
+    }
+    for text in fields::labels()? {
+        add(&mut extracted.texts, &mut known, text, fields::FILE)?;
     }
     // The order does not depend on where in its file a text is, so that moved code changes no catalogue.
     extracted.texts.sort_by(|one, other| {

@@ -3,6 +3,7 @@
 
 mod catalogue;
 mod extract;
+mod fields;
 mod source;
 
 use crate::workspace;

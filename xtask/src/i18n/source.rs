@@ -275,10 +275,7 @@ impl<'a> Finder<'a> {
             match (&token, string(&token)) {
                 (TokenTree::Group(group), _) => self.kind_labels(group.stream()),
                 (_, Some(kind)) if kind.contains('.') && !kind.contains(' ') => {
-                    let words = kind.replace(['.', '_'], " ").replace("rsvp ", "RSVP ");
-                    let first = words.chars().take(1).flat_map(char::to_uppercase);
-                    let key = first.chain(words.chars().skip(1)).collect();
-                    self.texts.push(Text { key, ..Text::default() });
+                    self.texts.push(Text { key: label(&kind), ..Text::default() });
                 }
                 _ => {}
             }
@@ -309,6 +306,13 @@ impl<'a> Finder<'a> {
         };
         note(line).or_else(|| note(line.checked_sub(1)?)).unwrap_or_default()
     }
+}
+
+/// The label of a name in the audit log: "Team created" for `team.created`.
+pub(super) fn label(name: &str) -> String {
+    let words = name.replace(['.', '_'], " ").replace("rsvp ", "RSVP ");
+    let first = words.chars().take(1).flat_map(char::to_uppercase);
+    first.chain(words.chars().skip(1)).collect()
 }
 
 /// The number of tokens to skip after `#`: those of the attribute, and the module if it contains tests.

@@ -37,7 +37,7 @@ pub const MODULE: Module = Module {
     }),
     demo: Some(demo::create),
     notification_kinds: crate::notification_kinds! {
-        Some(ScopeName::EventsRead), "AttendanceSnapshot" {
+        mark!("Attendance"), Some(ScopeName::EventsRead), "AttendanceSnapshot" {
             "attendance.recorded": "The attendance of an event was recorded or changed.";
         }
     },

@@ -52,7 +52,7 @@ pub const MODULE: Module = Module {
     }),
     demo: Some(demo::create),
     notification_kinds: crate::notification_kinds! {
-        Some(ScopeName::RosterRead), "AwayDateSnapshot" {
+        mark!("Away dates"), Some(ScopeName::RosterRead), "AwayDateSnapshot" {
             "away_date.created": "Away dates of a person were added.";
             "away_date.deleted": "Away dates of a person were deleted.";
         }

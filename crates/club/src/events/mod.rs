@@ -73,21 +73,21 @@ pub const MODULE: Module = Module {
     }),
     demo: Some(demo::create),
     notification_kinds: crate::notification_kinds! {
-        Some(ScopeName::EventsRead), "TeamEvent" {
+        mark!("Events"), Some(ScopeName::EventsRead), "TeamEvent" {
             "event.created": "An event was created.";
             "event.updated": "An event was changed.";
             "event.cancelled": "An event was cancelled.";
             "event.deleted": "An event without RSVPs was deleted.";
         }
-        Some(ScopeName::EventsRead), "EventLocation" {
+        mark!("Locations"), Some(ScopeName::EventsRead), "EventLocation" {
             "location.created": "A location was created.";
             "location.updated": "A location was changed.";
             "location.archived": "A location was archived.";
         }
-        Some(ScopeName::EventsRead), "RsvpSnapshot" {
+        mark!("RSVPs"), Some(ScopeName::EventsRead), "RsvpSnapshot" {
             "rsvp.answered": "A member's RSVP to an event changed: they answered, moved up from the waiting list, left the team, or are away.";
         }
-        Some(ScopeName::EventsRead), "CalendarFeed" {
+        mark!("Calendar feeds"), Some(ScopeName::EventsRead), "CalendarFeed" {
             "calendar_feed.created": "A calendar feed was created.";
             "calendar_feed.revoked": "A calendar feed was revoked.";
         }

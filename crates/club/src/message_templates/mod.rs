@@ -25,7 +25,7 @@ pub const MODULE: Module = Module {
     permissions: PERMISSIONS,
     demo: Some(demo::create),
     notification_kinds: crate::notification_kinds! {
-        Some(ScopeName::MessagesRead), "MessageTemplate" {
+        mark!("Message templates"), Some(ScopeName::MessagesRead), "MessageTemplate" {
             "message_template.created": "A message template was created.";
             "message_template.updated": "A message template was changed.";
             "message_template.deleted": "A message template was deleted.";

@@ -68,13 +68,13 @@ pub const MODULE: Module = Module {
     }),
     demo: Some(demo::create),
     notification_kinds: crate::notification_kinds! {
-        Some(ScopeName::MessagesRead), "Message" {
+        mark!("Messages"), Some(ScopeName::MessagesRead), "Message" {
             "message.posted": "A message or announcement was posted.";
             "message.scheduled": "A message was scheduled to be posted later.";
             "message.updated": "A scheduled message was changed, or a published message was pinned, unpinned or given new metadata.";
             "message.retracted": "A message was retracted.";
         }
-        Some(ScopeName::MessagesRead), "ReceiptSnapshot" {
+        mark!("Messages"), Some(ScopeName::MessagesRead), "ReceiptSnapshot" {
             "message.read": "A recipient read a message.";
         }
     },

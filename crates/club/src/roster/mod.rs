@@ -70,15 +70,15 @@ pub const MODULE: Module = Module {
     merge_person: Some(PersonMerge { references: merge::REFERENCES, run: |_, _| Ok(()) }),
     demo: Some(demo::create),
     notification_kinds: crate::notification_kinds! {
-        Some(ScopeName::RosterRead), "MemberSnapshot" {
+        mark!("Rosters and people"), Some(ScopeName::RosterRead), "MemberSnapshot" {
             "roster.member_added": "A member was added to a team.";
             "roster.member_updated": "A member's data on a team's roster was changed.";
             "roster.member_removed": "A member was removed from a team.";
         }
-        Some(ScopeName::RosterRead), "PersonSnapshot" {
+        mark!("Rosters and people"), Some(ScopeName::RosterRead), "PersonSnapshot" {
             "roster.person_updated": "A person's data was changed.";
         }
-        Some(ScopeName::RosterRead), "PersonMergeSnapshot" {
+        mark!("Rosters and people"), Some(ScopeName::RosterRead), "PersonMergeSnapshot" {
             "roster.person_merged": "Two records of a person were merged: all data of the first one now belongs to the second one.";
         }
     },

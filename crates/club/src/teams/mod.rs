@@ -34,7 +34,7 @@ pub const MODULE: Module = Module {
     register_hooks: || api_key::FILTER_EXISTING_TEAMS.register(team::filter_existing),
     demo: Some(demo::create),
     notification_kinds: crate::notification_kinds! {
-        Some(ScopeName::TeamsRead), "Team" {
+        mark!("Teams"), Some(ScopeName::TeamsRead), "Team" {
             "team.created": "A team was created.";
             "team.updated": "A team was changed.";
             "team.archived": "A team was archived.";

@@ -34,14 +34,14 @@ pub const MODULE: Module = Module {
     api: api::routes,
     pages: || stripe_webhook::router().merge(pages::router()),
     notification_kinds: crate::notification_kinds! {
-        Some(ScopeName::OrdersRead), "Refund" {
+        mark!("Refunds"), Some(ScopeName::OrdersRead), "Refund" {
             "refund.completed": "The payment provider completed a refund.";
             "refund.failed": "The payment provider could not complete a refund; refund the amount in another way.";
         }
-        Some(ScopeName::OrdersRead), "Payment" {
+        mark!("Payments"), Some(ScopeName::OrdersRead), "Payment" {
             "payment.disputed": "A card payment was disputed by the payer's bank, or a dispute was decided.";
         }
-        Some(ScopeName::OrdersRead), "Checkout" {
+        mark!("Payments"), Some(ScopeName::OrdersRead), "Checkout" {
             "payment.unmatched": "A card payment arrived that does not match: too late, or with another amount. A late payment for an order is refunded, and for a due it is kept as credit. A wrong amount is not recorded.";
         }
     },

@@ -48,7 +48,7 @@ pub const MODULE: Module = Module {
     }),
     demo: Some(demo::create),
     notification_kinds: crate::notification_kinds! {
-        Some(ScopeName::OrdersRead), "Due" {
+        mark!("Dues"), Some(ScopeName::OrdersRead), "Due" {
             "dues.charged": "A due was charged to a member.";
             "dues.updated": "A due was changed, or a late fee was added to it.";
             "dues.payment_recorded": "A payment for a due was recorded.";

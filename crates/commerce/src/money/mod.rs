@@ -40,7 +40,7 @@ pub const MODULE: Module = Module {
         },
     }),
     notification_kinds: crate::notification_kinds! {
-        Some(ScopeName::OrdersRead), "PaymentSettings" {
+        mark!("Payment settings"), Some(ScopeName::OrdersRead), "PaymentSettings" {
             "payment_settings.updated": "The account's payment settings were changed.";
         }
     },

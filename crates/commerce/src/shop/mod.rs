@@ -60,17 +60,17 @@ pub const MODULE: Module = Module {
     }),
     demo: Some(demo::create),
     notification_kinds: crate::notification_kinds! {
-        Some(ScopeName::OrdersRead), "Product" {
+        mark!("Products"), Some(ScopeName::OrdersRead), "Product" {
             "product.created": "A product was created.";
             "product.updated": "A product was changed. Not sent when an order changes the stock; see the order's notifications.";
             "product.archived": "A product was archived and is no longer for sale.";
         }
-        Some(ScopeName::OrdersRead), "Discount" {
+        mark!("Discount codes"), Some(ScopeName::OrdersRead), "Discount" {
             "discount.created": "A discount code was created.";
             "discount.updated": "A discount code was changed.";
             "discount.archived": "A discount code was archived and can no longer be used.";
         }
-        Some(ScopeName::OrdersRead), "OrderSnapshot" {
+        mark!("Orders"), Some(ScopeName::OrdersRead), "OrderSnapshot" {
             "order.placed": "An order was placed and its stock was reserved.";
             "order.updated": "The note or metadata of an order changed.";
             "order.paid": "An order was paid, or was free when it was placed.";

@@ -38,7 +38,7 @@ pub const MODULE: Module = Module {
     },
     demo: Some(demo::create),
     notification_kinds: crate::notification_kinds! {
-        Some(ScopeName::WebhooksWrite), "Webhook" {
+        mark!("Webhooks"), Some(ScopeName::WebhooksWrite), "Webhook" {
             "webhook.disabled": "A webhook was disabled: manually, because it failed for too long, because its receiver responded with 410, or because its owner lost access.";
         }
     },

@@ -18,11 +18,11 @@ pub const MODULE: Module = Module {
     pages: pages::router,
     notification_kinds: crate::notification_kinds! {
         // Every credential can read the account.
-        None, "Account" {
+        mark!("Club"), None, "Account" {
             "account.updated": "The account was changed.";
         }
         // Users are only visible together with the people of the roster.
-        Some(ScopeName::RosterRead), "UserSnapshot" {
+        mark!("Users"), Some(ScopeName::RosterRead), "UserSnapshot" {
             "user.joined": "A user joined the account.";
             "user.role_changed": "A user's role was changed.";
             "user.removed": "A user was removed from the account.";

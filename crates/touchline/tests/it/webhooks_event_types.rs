@@ -1,6 +1,6 @@
 //! Tests of event types: every published type is in the table and matches its schema.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kit::{Day, Timestamp};
 use store::Scope;
@@ -183,7 +183,11 @@ fn every_published_type_is_in_the_table() {
     for (kind, path) in &published {
         assert!(notification_kinds::find(kind).is_some(), "{kind} of {path} is not in the table");
     }
+    let mut groups = BTreeMap::new();
     for kind in logged_kinds() {
+        let prefix = kind.name.split_once('.').unwrap().0;
+        let label = groups.entry(prefix).or_insert(kind.group);
+        assert_eq!(*label, kind.group, "{prefix} has two labels");
         assert!(
             all_code.contains(&format!("\"{}\"", kind.name)),
             "nothing publishes {}",

@@ -98,7 +98,7 @@ fn has_event(form: &FilledForm, pattern: &str) -> bool {
 struct KindGroup {
     /// The pattern for all of them, such as `team.*`.
     pattern: String,
-    label: String,
+    label: &'static str,
     kinds: Vec<&'static Kind>,
 }
 
@@ -118,38 +118,11 @@ fn kind_groups() -> Vec<KindGroup> {
         if let Some(group) = groups.iter_mut().find(|group| group.pattern == pattern) {
             group.kinds.push(kind);
         } else {
-            let label = group_label(prefix);
+            let label = t!(kind.group);
             groups.push(KindGroup { pattern, label, kinds: vec![kind] });
         }
     }
     groups
-}
-
-fn group_label(prefix: &str) -> String {
-    let label = match prefix {
-        "team" => t!("Teams"),
-        "roster" => t!("Rosters and people"),
-        "event" => t!("Events"),
-        "location" => t!("Locations"),
-        "rsvp" => t!("RSVPs"),
-        "attendance" => t!("Attendance"),
-        "away_date" => t!("Away dates"),
-        "calendar_feed" => t!("Calendar feeds"),
-        "message" => t!("Messages"),
-        "message_template" => t!("Message templates"),
-        "account" => t!("Club"),
-        "user" => t!("Users"),
-        "webhook" => t!("Webhooks"),
-        "product" => t!("Products"),
-        "discount" => t!("Discount codes"),
-        "order" => t!("Orders"),
-        "dues" => t!("Dues"),
-        "payment" => t!("Payments"),
-        "refund" => t!("Refunds"),
-        "payment_settings" => t!("Payment settings"),
-        other => return other.replace('_', " "),
-    };
-    label.to_owned()
 }
 
 #[derive(Template)]

@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     const KINDS: &[Kind] = crate::notification_kinds! {
-        None, "Team" {
+        mark!("Teams"), None, "Team" {
             "team.created": "A team was created.";
             "team.archived": "A team was archived.";
         }

@@ -1,0 +1,8 @@
+export { Touchline } from './client.js'
+export * from './errors.js'
+export type * from './generated/types.gen.js'
+export type * from './generated/resources.js'
+export { List, Page, type PageBody } from './list.js'
+export { ApiPromise, type ApiResponse, type RateLimit } from './response.js'
+export type { Auth, ClientOptions, RequestOptions } from './transport.js'
+export { VERSION } from './version.js'

@@ -1,0 +1,259 @@
+/**
+ * Access for apps that act for a user: OAuth 2.0 with PKCE.
+ *
+ * @module
+ */
+
+import { ConnectionError, TouchlineError } from './errors.js'
+import { apiBase, type Auth } from './transport.js'
+
+/** What identifies an app. An admin of the club registers it under *OAuth apps*. */
+export interface OAuthAppOptions {
+  /** Address of the service. Default: the environment variable `TOUCHLINE_URL`, or `http://localhost:8080`. */
+  baseUrl?: string
+  clientId: string
+  /** The secret of an app that runs on a server. Apps in browsers and on phones have none. */
+  clientSecret?: string
+  /** One of the app's redirect URIs. */
+  redirectUri: string
+  /** A function to use instead of the global `fetch`. */
+  fetch?: typeof fetch
+}
+
+/** What the user is asked for. */
+export interface AuthorizationOptions {
+  /** The scopes, such as `teams:read`. Default: `teams:read`. */
+  scope?: string[]
+  /** Whether the user is asked again, or not at all. */
+  prompt?: 'none' | 'login' | 'consent'
+  /** A value that comes back with the user. Default: a random one. */
+  state?: string
+}
+
+/** A URL to which the app sends the user, and what it needs when the user comes back. */
+export interface AuthorizationRequest {
+  url: string
+  /** Keep both until the user comes back, for example in the user's session. */
+  state: string
+  codeVerifier: string
+}
+
+/** The tokens of a user. */
+export interface Tokens {
+  accessToken: string
+  refreshToken: string | null
+  /** When the access token expires, in milliseconds since 1970. */
+  expiresAt: number
+  /** What the user has allowed. */
+  scope: string[]
+}
+
+/**
+ * Where the tokens of a user are kept, such as a row of your database. A token works only until it is refreshed, so
+ * `save` must not lose any.
+ */
+export interface TokenStore {
+  load(): Promise<Tokens | null>
+  /** Called with `null` when the user has to be asked again. */
+  save(tokens: Tokens | null): Promise<void>
+  /**
+   * Runs `work` while no other process or tab does the same. Without it, processes that refresh at the same time get the
+   * same new tokens for 60 seconds.
+   */
+  lock?<T>(work: () => Promise<T>): Promise<T>
+}
+
+/** Keeps tokens in memory. */
+export class MemoryTokenStore implements TokenStore {
+  constructor(private tokens: Tokens | null = null) {}
+
+  async load(): Promise<Tokens | null> {
+    return this.tokens
+  }
+
+  async save(tokens: Tokens | null): Promise<void> {
+    this.tokens = tokens
+  }
+}
+
+/** The authorization server rejected a request. `code` is an error code of RFC 6749, such as `invalid_grant`. */
+export class OAuthError extends TouchlineError {
+  constructor(
+    readonly code: string,
+    description: string,
+    /** The HTTP status; `null` if the error came with the user's browser. */
+    readonly status: number | null = null,
+  ) {
+    super(description ? `${code}: ${description}` : code)
+  }
+}
+
+/** An app, and how it asks users for access. */
+export class OAuthApp {
+  readonly #base: string
+  readonly #options: OAuthAppOptions
+
+  constructor(options: OAuthAppOptions) {
+    this.#base = apiBase(options.baseUrl)
+    this.#options = options
+  }
+
+  /** Creates the URL to which the app sends the user's browser. */
+  async authorizationUrl(options: AuthorizationOptions = {}): Promise<AuthorizationRequest> {
+    const { scope = ['teams:read'], prompt, state = randomText() } = options
+    const codeVerifier = randomText()
+    const url = new URL(`${this.#base}/oauth/authorize`)
+    const parameters = {
+      response_type: 'code',
+      client_id: this.#options.clientId,
+      redirect_uri: this.#options.redirectUri,
+      scope: scope.join(' '),
+      state,
+      code_challenge: await codeChallenge(codeVerifier),
+      code_challenge_method: 'S256',
+      ...(prompt && { prompt }),
+    }
+    url.search = new URLSearchParams(parameters).toString()
+    return { url: url.href, state, codeVerifier }
+  }
+
+  /** Exchanges the URL with which the user came back for tokens. Checks `state` and the issuer. */
+  async exchange(callbackUrl: string | URL, expected: { state: string; codeVerifier: string }): Promise<Tokens> {
+    const callback = new URL(callbackUrl).searchParams
+    if (callback.get('state') !== expected.state) {
+      throw new OAuthError('invalid_state', 'The `state` is not the one of this user. Ask the user again.')
+    }
+    const error = callback.get('error')
+    if (error !== null) throw new OAuthError(error, callback.get('error_description') ?? '')
+    const issuer = callback.get('iss')
+    if (issuer !== null && apiBase(issuer) !== this.#base) {
+      throw new OAuthError('invalid_issuer', `The response comes from ${issuer} instead of ${this.#base}.`)
+    }
+    const code = callback.get('code')
+    if (code === null) throw new OAuthError('invalid_request', 'The URL has no `code`.')
+    return this.#tokens({
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: this.#options.redirectUri,
+      code_verifier: expected.codeVerifier,
+    })
+  }
+
+  /** Gets new tokens. The refresh token changes each time. {@link OAuthApp.session} does this when it is needed. */
+  async refresh(refreshToken: string): Promise<Tokens> {
+    return this.#tokens({ grant_type: 'refresh_token', refresh_token: refreshToken })
+  }
+
+  /** Revokes a token. Revoking the refresh token ends the app's access to the user's data. */
+  async revoke(token: string): Promise<void> {
+    await this.#post('/oauth/revoke', { token })
+  }
+
+  /** The `auth` of a client: takes tokens from the store, and refreshes them in time. */
+  session(store: TokenStore): OAuthSession {
+    return new OAuthSession(this, store)
+  }
+
+  async #tokens(grant: Record<string, string>): Promise<Tokens> {
+    const sent = Date.now()
+    const body = (await this.#post('/oauth/token', grant)) as {
+      access_token: string
+      refresh_token?: string
+      expires_in: number
+      scope: string
+    }
+    return {
+      accessToken: body.access_token,
+      refreshToken: body.refresh_token ?? null,
+      expiresAt: sent + body.expires_in * 1000,
+      scope: body.scope.split(' '),
+    }
+  }
+
+  async #post(path: string, parameters: Record<string, string>): Promise<unknown> {
+    const { clientId, clientSecret, fetch: send = fetch } = this.#options
+    const client = { client_id: clientId, ...(clientSecret && { client_secret: clientSecret }) }
+    const init = { method: 'POST', body: new URLSearchParams({ ...parameters, ...client }) }
+    const response = await send(this.#base + path, init).catch((error: unknown) => {
+      throw new ConnectionError(`POST ${path} failed.`, { cause: error })
+    })
+    const body = (await response.json().catch(() => ({}))) as { error?: string; error_description?: string }
+    if (response.ok) return body
+    throw new OAuthError(body.error ?? 'server_error', body.error_description ?? '', response.status)
+  }
+}
+
+/** How long before its end an access token is refreshed, in milliseconds. */
+const EARLY = 30_000
+
+/** The access to one user's data. However many requests need a new token at once, it is refreshed once. */
+export class OAuthSession implements Auth {
+  #refreshing: Promise<Tokens> | null = null
+
+  constructor(
+    private readonly app: OAuthApp,
+    private readonly store: TokenStore,
+  ) {}
+
+  async token(): Promise<string> {
+    const tokens = await this.store.load()
+    if (!tokens) throw new OAuthError('login_required', 'There are no tokens of this user. Ask the user for access.')
+    if (tokens.expiresAt - EARLY > Date.now() || tokens.refreshToken === null) return tokens.accessToken
+    return (await this.#refresh(tokens.accessToken)).accessToken
+  }
+
+  async renew(rejected: string): Promise<string | null> {
+    const tokens = await this.store.load()
+    if (!tokens?.refreshToken) return null
+    return (await this.#refresh(rejected)).accessToken
+  }
+
+  /** Ends the access, and forgets the tokens. */
+  async revoke(): Promise<void> {
+    const tokens = await this.store.load()
+    if (tokens) await this.app.revoke(tokens.refreshToken ?? tokens.accessToken)
+    await this.store.save(null)
+  }
+
+  #refresh(old: string): Promise<Tokens> {
+    const lock = this.store.lock?.bind(this.store) ?? withoutLock
+    this.#refreshing ??= lock(() => this.#refreshNow(old)).finally(() => (this.#refreshing = null))
+    return this.#refreshing
+  }
+
+  async #refreshNow(old: string): Promise<Tokens> {
+    const tokens = await this.store.load()
+    // Another process or tab was faster.
+    if (tokens && tokens.accessToken !== old) return tokens
+    if (!tokens?.refreshToken) throw new OAuthError('login_required', 'Ask the user for access again.')
+    try {
+      const fresh = await this.app.refresh(tokens.refreshToken)
+      await this.store.save(fresh)
+      return fresh
+    } catch (error) {
+      if (!(error instanceof OAuthError) || error.code !== 'invalid_grant') throw error
+      const current = await this.store.load()
+      if (current && current.accessToken !== old) return current
+      await this.store.save(null)
+      throw error
+    }
+  }
+}
+
+async function withoutLock<T>(work: () => Promise<T>): Promise<T> {
+  return work()
+}
+
+/** A random PKCE verifier, or a `state`: 43 characters. */
+export function randomText(): string {
+  return base64Url(crypto.getRandomValues(new Uint8Array(32)))
+}
+
+/** The PKCE challenge of a verifier (S256). */
+export async function codeChallenge(codeVerifier: string): Promise<string> {
+  return base64Url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(codeVerifier))))
+}
+
+function base64Url(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+}

@@ -1,0 +1,33 @@
+import { ApiError, ConnectionError } from './errors.js'
+
+/** The longest pause between two attempts, in seconds. */
+const MAX_PAUSE = 60
+
+/** Seconds to wait before the next attempt; `null` if the request must not be repeated. */
+export function pauseBefore(error: unknown, attempt: number): number | null {
+  const wanted = error instanceof ApiError ? error.retryAfter : null
+  const isRetryable = error instanceof ConnectionError || (error instanceof ApiError && error.retryable)
+  if (!isRetryable || (wanted ?? 0) > MAX_PAUSE) return null
+  return wanted ?? backoff(attempt)
+}
+
+/** Seconds to wait after this many failures: 0.5, 1, 2, 4 and at most 8, of which up to a half is random. */
+export function backoff(failures: number): number {
+  return Math.min(0.5 * 2 ** failures, 8) * (0.5 + Math.random() / 2)
+}
+
+/** Waits, unless the signal is aborted. */
+export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((done, failed) => {
+    if (signal?.aborted) return failed(signal.reason)
+    const abort = () => {
+      clearTimeout(timer)
+      failed(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort)
+      done()
+    }, milliseconds)
+    signal?.addEventListener('abort', abort, { once: true })
+  })
+}

@@ -1,0 +1,242 @@
+import { apiError, ApiError, ConnectionError, TimeoutError } from './errors.js'
+import { List, type PageBody } from './list.js'
+import { ApiPromise, apiResponse, type ApiResponse } from './response.js'
+import { pauseBefore, sleep } from './retry.js'
+import { follow } from './stream.js'
+import { VERSION } from './version.js'
+
+/** Where the credentials of an app come from. `OAuthSession` implements it. */
+export interface Auth {
+  /** A token that is valid now. */
+  token(): Promise<string>
+  /** Called when the API has rejected a token. Returns another one, or `null` if there is none. */
+  renew?(rejected: string): Promise<string | null>
+}
+
+/** Options of all requests. */
+export interface ClientOptions {
+  /**
+   * Address of the service. Default: the environment variable `TOUCHLINE_URL`, or `http://localhost:8080`, where
+   * `touchline serve` listens.
+   */
+  baseUrl?: string
+  /** An API key. Default: the environment variable `TOUCHLINE_API_KEY`. Keep it on your server. */
+  apiKey?: string
+  /** Credentials of an app that acts for a user, instead of an API key. */
+  auth?: Auth
+  /** How many milliseconds an attempt may take. Default: 60,000. */
+  timeout?: number
+  /** How often a failed request is repeated. Default: 3. */
+  maxRetries?: number
+  /** A function to use instead of the global `fetch`. */
+  fetch?: typeof fetch
+  /** Headers of every request. */
+  headers?: Record<string, string>
+  /** Allows an API key in a browser. Anybody who opens the page can read the key and use it. */
+  dangerouslyAllowBrowser?: boolean
+}
+
+/** Options of one request. */
+export interface RequestOptions {
+  /** Cancels the request. */
+  signal?: AbortSignal
+  /** How many milliseconds an attempt may take. */
+  timeout?: number
+  /** How often a failed request is repeated. */
+  maxRetries?: number
+  /** Headers of this request. */
+  headers?: Record<string, string>
+  /**
+   * The key by which the service recognizes a repeated change. Default: a new one for each call. Choose your own if your
+   * program may make the same change again later, for example after a crash.
+   */
+  idempotencyKey?: string
+  /** Make the change only if the object still has this `version`. */
+  ifMatch?: number
+}
+
+/** Query parameters. Lists are joined with commas. */
+export type Query = { [name: string]: unknown }
+
+/** A request of an operation. */
+export interface Call {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  path: string
+  query?: Query | undefined
+  body?: unknown
+  /** How the response is read. `raw` is the response itself. Default: the `data` of a JSON object. */
+  as?: 'data' | 'body' | 'raw'
+}
+
+const API = '/api/public/v1'
+
+/** Sends requests, repeats failed ones, and reads responses. */
+export class Transport {
+  readonly #base: string
+  readonly #auth: Auth
+  readonly #options: ClientOptions
+
+  constructor(options: ClientOptions = {}) {
+    const apiKey = options.apiKey ?? (options.auth ? undefined : environment('TOUCHLINE_API_KEY'))
+    if (apiKey !== undefined && options.auth) throw new TypeError('Give either `apiKey` or `auth`, not both.')
+    if (apiKey !== undefined && isBrowser() && !options.dangerouslyAllowBrowser) {
+      throw new TypeError(
+        'An API key in a browser can be read by everybody. Call the API from your server, or let users sign in with ' +
+          '`auth`. If this page is for you alone, set `dangerouslyAllowBrowser`.',
+      )
+    }
+    const auth = apiKey === undefined ? options.auth : { token: async () => apiKey }
+    if (!auth) throw new TypeError('Give an `apiKey` (or set TOUCHLINE_API_KEY), or `auth`.')
+    this.#auth = auth
+    this.#base = apiBase(options.baseUrl)
+    this.#options = options
+  }
+
+  /** Calls an operation that returns one object. */
+  request<T>(call: Call, options?: RequestOptions): ApiPromise<T> {
+    return new ApiPromise(this.#call<T>(call, options))
+  }
+
+  /** Calls an operation that returns a list. */
+  list<T, Body extends PageBody<T> = PageBody<T>>(path: string, query?: Query, options?: RequestOptions): List<T, Body> {
+    return new List<T, Body>((cursor) => {
+      const page = cursor === undefined ? query : { ...query, cursor }
+      return this.#call<Body>({ method: 'GET', path, query: page, as: 'body' }, options)
+    })
+  }
+
+  /** Follows a stream of server-sent events. */
+  follow<T>(path: string, query?: Query, options?: RequestOptions): AsyncGenerator<T, void, undefined> {
+    const open = (headers: Record<string, string>, signal: AbortSignal) => {
+      const call: Call = { method: 'GET', path, query, as: 'raw' }
+      const all = { ...options, signal, headers: { ...options?.headers, Accept: 'text/event-stream', ...headers } }
+      return this.#call<Response>(call, { ...all, maxRetries: 0 }).then(({ data }) => data)
+    }
+    return follow<T>(open, options?.signal)
+  }
+
+  /** Sends a request until it succeeds or must not be repeated. */
+  async #call<T>(call: Call, options: RequestOptions = {}): Promise<ApiResponse<T>> {
+    const headers = this.#headers(call, options)
+    const retries = options.maxRetries ?? this.#options.maxRetries ?? 3
+    let token = await this.#auth.token()
+    let renewed = false
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        headers.set('Authorization', `Bearer ${token}`)
+        return await this.#attempt<T>(call, headers, options)
+      } catch (error) {
+        const other = renewed ? null : await this.#renewedToken(error, token)
+        if (other !== null) {
+          token = other
+          renewed = true
+          attempt -= 1
+          continue
+        }
+        const pause = pauseBefore(error, attempt)
+        if (pause === null || attempt >= retries) throw error
+        await sleep(pause * 1000, options.signal)
+      }
+    }
+  }
+
+  #headers({ method, body }: Call, options: RequestOptions): Headers {
+    const headers = new Headers({ Accept: 'application/json', ...this.#options.headers, ...options.headers })
+    if (!isBrowser() && !headers.has('User-Agent')) headers.set('User-Agent', `touchline-js/${VERSION}`)
+    if (body !== undefined && !(body instanceof FormData)) headers.set('Content-Type', 'application/json')
+    // Made once for all attempts, so that the change is made once.
+    if (method !== 'GET') headers.set('Idempotency-Key', options.idempotencyKey ?? crypto.randomUUID())
+    if (options.ifMatch !== undefined) headers.set('If-Match', `"${options.ifMatch}"`)
+    return headers
+  }
+
+  async #renewedToken(error: unknown, rejected: string): Promise<string | null> {
+    const isRejected = error instanceof ApiError && error.code === 'invalid_credentials'
+    return isRejected && this.#auth.renew ? this.#auth.renew(rejected) : null
+  }
+
+  async #attempt<T>(call: Call, headers: Headers, options: RequestOptions): Promise<ApiResponse<T>> {
+    const { signal, timeout = this.#options.timeout ?? 60_000 } = options
+    signal?.throwIfAborted()
+    const controller = new AbortController()
+    const abort = () => controller.abort(signal?.reason)
+    signal?.addEventListener('abort', abort, { once: true })
+    const late = new TimeoutError(`${call.method} ${call.path} took longer than ${timeout} ms.`)
+    const timer = setTimeout(() => controller.abort(late), timeout)
+    let isOpen = false
+    try {
+      const send = this.#options.fetch ?? fetch
+      const init: RequestInit = { method: call.method, headers, signal: controller.signal }
+      if (call.body !== undefined) init.body = call.body instanceof FormData ? call.body : JSON.stringify(call.body)
+      const response = await send(this.#url(call), init)
+      if (!response.ok) throw await apiError(response)
+      isOpen = call.as === 'raw'
+      const data = isOpen ? response : await readJson(response)
+      return apiResponse((call.as === undefined || call.as === 'data' ? (data as { data: T }).data : data) as T, response)
+    } catch (error) {
+      throw this.#cause(error, call, controller.signal, signal)
+    } finally {
+      clearTimeout(timer)
+      // The caller still reads the body of an open response, and can cancel that.
+      if (!isOpen) signal?.removeEventListener('abort', abort)
+    }
+  }
+
+  /** What a failed attempt means for the caller. */
+  #cause(error: unknown, { method, path }: Call, attempt: AbortSignal, signal?: AbortSignal): unknown {
+    if (signal?.aborted) return signal.reason
+    if (attempt.aborted) return attempt.reason
+    if (error instanceof ApiError || error instanceof ConnectionError) return error
+    const cause = error instanceof Error ? error.message : String(error)
+    return new ConnectionError(`${method} ${path} failed: ${cause}`, { cause: error })
+  }
+
+  #url({ path, query }: Call): string {
+    const parameters = new URLSearchParams()
+    for (const [name, value] of Object.entries(query ?? {})) {
+      if (value !== undefined && value !== null) parameters.set(name, String(value))
+    }
+    const text = parameters.toString()
+    return this.#base + API + path + (text && `?${text}`)
+  }
+}
+
+/** The address without a slash or the path of the API at its end. */
+export function apiBase(baseUrl = environment('TOUCHLINE_URL') ?? 'http://localhost:8080'): string {
+  const url = new URL(baseUrl)
+  return (url.origin + url.pathname).replace(/\/+$/, '').replace(/\/api\/public\/v1$/, '')
+}
+
+/** One segment of a path. */
+export function segment(name: string, value: string): string {
+  if (typeof value !== 'string' || value === '') throw new TypeError(`\`${name}\` must be an ID, not ${JSON.stringify(value)}.`)
+  return encodeURIComponent(value)
+}
+
+/** The body of an operation that takes files. */
+export function formData(fields: Record<string, unknown>): FormData {
+  const form = new FormData()
+  for (const [name, value] of Object.entries(fields)) {
+    if (value instanceof Blob) form.set(name, value)
+    else if (value !== undefined && value !== null) form.set(name, String(value))
+  }
+  return form
+}
+
+async function readJson(response: Response): Promise<unknown> {
+  const text = await response.text()
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new ConnectionError(`The response is not JSON. Is ${response.url} an address of Touchline?`)
+  }
+}
+
+function environment(name: string): string | undefined {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } }
+  return process?.env?.[name] || undefined
+}
+
+function isBrowser(): boolean {
+  return typeof window !== 'undefined' && typeof window.document !== 'undefined'
+}

@@ -1,0 +1,270 @@
+// Lists, errors, retries, time limits and options, against a real service. Where the network must fail, a proxy between
+// the client and the service drops or delays requests.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+
+import {
+  ApiError,
+  AuthenticationError,
+  BadRequestError,
+  ConflictError,
+  ConnectionError,
+  GoneError,
+  isApiError,
+  List,
+  NotFoundError,
+  PermissionError,
+  PreconditionFailedError,
+  RateLimitError,
+  ServerError,
+  TimeoutError,
+  Touchline,
+  ValidationError,
+} from '../dist/index.js'
+import { Network, Service, TIMEOUT, until } from '../../../tests/web/service.mjs'
+import { serve } from './support.mjs'
+
+const timeout = TIMEOUT
+const MISSING = 'team_01kbm2x5q8f7vr0n3hd9tzc4wy'
+
+let service
+let key
+let touchline
+
+before(async () => {
+  service = await Service.start([], { TOUCHLINE_RATE_LIMITS: 'free=600000,club=600000,league=600000' })
+  ;({ key } = await service.club('Harbour'))
+  touchline = client()
+})
+
+after(() => service?.stop())
+
+function client(options = {}) {
+  return new Touchline({ baseUrl: service.url, apiKey: key, ...options })
+}
+
+test('a list of 250 teams: all, by page, and with a break', { timeout }, async () => {
+  const club = await service.club('Many')
+  const many = client({ apiKey: club.key })
+  const names = Array.from({ length: 250 }, (_, number) => `Team ${String(number).padStart(3, '0')}`)
+  for (const name of names) await many.teams.create({ name })
+  const list = many.teams.list({ limit: 40 })
+  assert.ok(list instanceof List)
+  assert.deepEqual((await list.all()).map(({ name }) => name), names)
+  const sizes = []
+  for await (const page of list.pages()) sizes.push(page.data.length)
+  assert.deepEqual(sizes, [40, 40, 40, 40, 40, 40, 10])
+  const first = await list.page()
+  assert.deepEqual([first.data.length, first.hasMore], [40, true])
+  const second = await first.next()
+  assert.equal(second.data[0].name, 'Team 040')
+  const resumed = await many.teams.list({ limit: 5, cursor: first.nextCursor }).page()
+  assert.equal(resumed.data[0].name, 'Team 040')
+  let requests = 0
+  const counting = client({ apiKey: club.key, fetch: (...args) => ((requests += 1), fetch(...args)) })
+  for await (const { name } of counting.teams.list({ limit: 100 })) if (name === 'Team 120') break
+  assert.equal(requests, 2)
+  assert.equal((await counting.teams.list({ limit: 100 }).all({ max: 100 })).length, 100)
+  assert.equal(requests, 3)
+  assert.deepEqual(await many.teams.list({ q: 'nothing' }).all(), [])
+})
+
+test('a response with its headers', { timeout }, async () => {
+  const created = await touchline.teams.create({ name: 'Headers' }).withResponse()
+  assert.deepEqual([created.status, created.data.name], [201, 'Headers'])
+  assert.match(created.requestId, /^req_/)
+  assert.ok(created.rateLimit.limit > created.rateLimit.remaining && created.rateLimit.reset instanceof Date)
+  assert.equal(created.headers.get('location'), `${service.url}/api/public/v1/teams/${created.data.id}`)
+  const page = await touchline.teams.list().page().withResponse()
+  assert.equal(page.requestId, page.headers.get('request-id'))
+})
+
+test('each error has its class and code', { timeout }, async () => {
+  const taken = await touchline.teams.create({ name: 'Taken' })
+  const rejections = [
+    [() => touchline.teams.get(MISSING), NotFoundError, 'not_found'],
+    [() => touchline.teams.create({ name: '' }), ValidationError, 'validation_failed'],
+    [() => touchline.teams.create({ name: 'Taken' }), ConflictError, 'taken'],
+    [() => touchline.teams.list({ limit: 1000 }).page(), BadRequestError, 'invalid_parameter'],
+    [() => touchline.teams.list({ cursor: 'x' }).page(), BadRequestError, 'invalid_cursor'],
+    [() => touchline.teams.update(taken.id, { name: 'Other' }, { ifMatch: 99 }), PreconditionFailedError, 'precondition_failed'],
+    [() => client({ apiKey: 'tl_live_wrong' }).me.get(), AuthenticationError, 'invalid_credentials'],
+    [() => touchline.notificationSettings.get(), PermissionError, 'forbidden'],
+  ]
+  for (const [call, Class, code] of rejections) {
+    const error = await call().then(() => assert.fail(`no error ${code}`), (error) => error)
+    assert.ok(error instanceof Class && error instanceof ApiError && isApiError(error), `${error}`)
+    assert.equal(error.code, code)
+    assert.match(error.requestId, /^req_/)
+    assert.match(error.message, new RegExp(code))
+    assert.equal(error.name, Class.name)
+  }
+  const invalid = await touchline.teams.create({ name: '' }).catch((error) => error)
+  assert.equal(invalid.errors[0].pointer, '/name')
+})
+
+test('an id that is empty is an error of the caller, and no request', async () => {
+  assert.throws(() => touchline.teams.get(''), TypeError)
+  assert.throws(() => touchline.teams.get(undefined), TypeError)
+  await assert.rejects(touchline.teams.get('../me'), NotFoundError)
+})
+
+test('a change is made once, however often its response is lost', { timeout }, async (t) => {
+  const keys = []
+  // The service gets the first two attempts, but their responses are lost.
+  const lossy = await proxy(t, async (forward, request, response, count) => {
+    keys.push(request.headers['idempotency-key'])
+    const answer = await forward()
+    if (count <= 2) return request.socket.destroy()
+    send(response, answer)
+  })
+  const created = await client({ baseUrl: lossy }).teams.create({ name: 'Once' }).withResponse()
+  assert.equal(created.headers.get('idempotent-replayed'), 'true')
+  assert.equal(new Set(keys).size, 1)
+  assert.equal(keys.length, 3)
+  assert.equal((await touchline.teams.list({ q: 'Once' }).all()).length, 1)
+  await client({ baseUrl: lossy }).teams.create({ name: 'Another' })
+  assert.equal(new Set(keys).size, 2)
+})
+
+test('an idempotency key of the caller repeats a change after a crash', { timeout }, async () => {
+  const options = { idempotencyKey: 'import-row-17' }
+  const one = await touchline.teams.create({ name: 'Row 17' }, options)
+  const two = await touchline.teams.create({ name: 'Row 17' }, options)
+  assert.equal(one.id, two.id)
+})
+
+for (const [status, Class] of [[408, ServerError], [429, RateLimitError], [500, ServerError], [503, ServerError]]) {
+  test(`status ${status} is tried again, and thrown in the end`, { timeout }, async (t) => {
+    let failures = 1
+    const flaky = await proxy(t, async (forward, request, response, count) => {
+      if (count > failures) return send(response, await forward())
+      response.writeHead(status, { 'Retry-After': '0', 'Request-Id': 'req_proxy' }).end('Out of order')
+    })
+    assert.equal((await client({ baseUrl: flaky }).me.get()).account.name, 'Harbour')
+    failures = Infinity
+    const error = await client({ baseUrl: flaky, maxRetries: 1 }).me.get().catch((error) => error)
+    assert.ok(error instanceof Class, `${error}`)
+    assert.deepEqual([error.status, error.requestId, error.detail], [status, 'req_proxy', 'Out of order'])
+  })
+}
+
+test('waits as long as Retry-After says', { timeout }, async (t) => {
+  const times = []
+  const busy = await proxy(t, async (forward, request, response, count) => {
+    times.push(Date.now())
+    if (count > 1) return send(response, await forward())
+    response.writeHead(429, { 'Retry-After': '1' }).end()
+  })
+  await client({ baseUrl: busy }).me.get()
+  assert.ok(times[1] - times[0] >= 990, `waited ${times[1] - times[0]} ms`)
+})
+
+test('does not wait longer than a minute, and does not repeat what cannot succeed', { timeout }, async (t) => {
+  let requests = 0
+  const closed = await proxy(t, async (forward, request, response) => {
+    requests += 1
+    response.writeHead(request.url.includes('/me') ? 503 : 404, { 'Retry-After': '3600' }).end('<html>')
+  })
+  const error = await client({ baseUrl: closed }).me.get().catch((error) => error)
+  assert.deepEqual([error.code, error.retryAfter], ['overloaded', 3600])
+  await assert.rejects(client({ baseUrl: closed }).teams.list().page(), NotFoundError)
+  assert.equal(requests, 2)
+})
+
+test('time limits and signals', { timeout }, async (t) => {
+  const slow = await proxy(t, async (forward, request, response, count) => {
+    if (count === 1) return
+    send(response, await forward())
+  })
+  await client({ baseUrl: slow, timeout: 300 }).me.get()
+  const silent = await proxy(t, () => {})
+  const stopped = client({ baseUrl: silent })
+  await assert.rejects(stopped.me.get({ timeout: 50, maxRetries: 0 }), TimeoutError)
+  const controller = new AbortController()
+  setTimeout(() => controller.abort(), 50)
+  await assert.rejects(stopped.me.get({ signal: controller.signal }), { name: 'AbortError' })
+  await assert.rejects(stopped.me.get({ signal: AbortSignal.abort(new Error('never mind')) }), /never mind/)
+})
+
+test('a service that is not there, and one that is not ours', { timeout }, async (t) => {
+  const nothing = client({ baseUrl: 'http://127.0.0.1:1', maxRetries: 1 })
+  await assert.rejects(nothing.me.get(), ConnectionError)
+  const other = await serve(t, (_, response) => response.end('<html>Hello</html>'))
+  await assert.rejects(client({ baseUrl: other, maxRetries: 0 }).me.get(), /not JSON/)
+})
+
+test('options of the client', { timeout }, async (t) => {
+  const seen = []
+  const echo = await proxy(t, async (forward, request, response) => {
+    seen.push(request.headers)
+    send(response, await forward())
+  })
+  const named = client({ baseUrl: `${echo}/api/public/v1/`, headers: { 'X-Club': 'a' } })
+  await named.me.get({ headers: { 'X-Club': 'b' } })
+  assert.equal(seen[0]['x-club'], 'b')
+  assert.match(seen[0]['user-agent'], /^touchline-js\/\d/)
+  assert.throws(() => new Touchline({ baseUrl: service.url }), /apiKey/)
+  assert.throws(() => client({ auth: { token: async () => key } }), /not both/)
+  const auth = new Touchline({ baseUrl: service.url, auth: { token: async () => key } })
+  assert.equal((await auth.me.get()).account.name, 'Harbour')
+})
+
+test('follows the log, through a broken connection and from where it stopped', { timeout }, async (t) => {
+  const network = await Network.to(service.url)
+  t.after(() => network.close())
+  const far = client({ baseUrl: network.url })
+  const controller = new AbortController()
+  const newest = (await touchline.notifications.list({ order: 'desc', limit: 1 }).page()).data[0]
+  const names = []
+  const following = (async () => {
+    const query = { type: ['team.created'], after: newest.sequence }
+    for await (const { type, data } of far.notifications.follow(query, { signal: controller.signal })) {
+      assert.equal(type, 'team.created')
+      names.push(data.object.name)
+      if (names.length === 3) break
+    }
+  })()
+  await touchline.teams.create({ name: 'Stream 1' })
+  await until('the first one arrives', () => names.includes('Stream 1'))
+  network.cut()
+  await touchline.teams.create({ name: 'Stream 2' })
+  network.restore()
+  await until('the missed one arrives', () => names.includes('Stream 2'))
+  await touchline.teams.create({ name: 'Stream 3' })
+  await following
+  assert.deepEqual(names, ['Stream 1', 'Stream 2', 'Stream 3'])
+  const aborted = touchline.notifications.follow({}, { signal: controller.signal }).next()
+  controller.abort()
+  await assert.rejects(aborted, { name: 'AbortError' })
+})
+
+test('a stream fails when it cannot succeed', { timeout }, async () => {
+  const wrong = client({ apiKey: 'tl_live_wrong' }).notifications.follow()
+  await assert.rejects(wrong.next(), AuthenticationError)
+  await assert.rejects(touchline.notifications.follow({ after: 10 ** 9 }).next(), (error) =>
+    error instanceof BadRequestError || error instanceof GoneError)
+})
+
+/** A proxy in front of the service. The handler decides what happens to the request with this number. */
+async function proxy(t, handler) {
+  let count = 0
+  return serve(t, async (request, response) => {
+    const number = (count += 1)
+    const body = await new Response(request).arrayBuffer()
+    const forward = async () => {
+      const headers = { ...request.headers }
+      for (const name of ['host', 'connection', 'content-length', 'accept-encoding', 'transfer-encoding']) delete headers[name]
+      const { method, url } = request
+      return fetch(service.url + url, { method, headers, ...(body.byteLength > 0 && { body }) })
+    }
+    await handler(forward, request, response, number)
+  })
+}
+
+async function send(response, answer) {
+  const headers = Object.fromEntries(answer.headers)
+  for (const name of ['content-encoding', 'content-length', 'transfer-encoding']) delete headers[name]
+  response.writeHead(answer.status, headers).end(Buffer.from(await answer.arrayBuffer()))
+}

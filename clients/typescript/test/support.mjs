@@ -1,0 +1,58 @@
+// What the tests of the client share.
+
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+
+import { MemoryTokenStore, OAuthApp } from '../dist/oauth.js'
+import { signIn, visitor } from '../../../tests/web/browser.mjs'
+
+export const ROOT = new URL('../', import.meta.url)
+
+/** The OpenAPI document. */
+export async function document() {
+  return JSON.parse(await readFile(new URL('../../openapi.json', ROOT), 'utf8'))
+}
+
+/** All operations: id, method, path, and the names by which the client has it (`['dues', 'payments', 'create']`). */
+export async function operations() {
+  const { paths } = await document()
+  return Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({
+      id: operation.operationId,
+      method: method.toUpperCase(),
+      path,
+      names: operation.operationId.split('.').map(camelCase),
+    })),
+  )
+}
+
+function camelCase(words) {
+  return words.replaceAll(/_(\w)/g, (_, letter) => letter.toUpperCase())
+}
+
+/** Starts a server that stops at the end of the test. Returns its URL. */
+export async function serve(t, handler) {
+  const server = createServer(handler)
+  await new Promise((done) => server.listen(0, '127.0.0.1', done))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${server.address().port}`
+}
+
+/** An app, and its access to a user's data: the user signs in and allows it in a browser. */
+export async function connect(t, browser, service, user, scope) {
+  const redirectUri = `${await serve(t, (_, response) => response.end('You can close this page.'))}/callback`
+  const { id, secret } = await service.app('server', redirectUri, { scopes: scope.join(' ') })
+  const app = new OAuthApp({ baseUrl: service.url, clientId: id, clientSecret: secret, redirectUri })
+  const request = await app.authorizationUrl({ scope })
+  const { page, close } = await visitor(browser, { home: service.url, also: [new URL(redirectUri).origin] })
+  await signIn(page, user, request.url)
+  await page.getByRole('button', { name: /^Allow/ }).click()
+  await page.waitForURL(`${redirectUri}**`)
+  const callbackUrl = page.url()
+  await close()
+  const tokens = await app.exchange(callbackUrl, request)
+  return { app, store: new MemoryTokenStore(tokens), callbackUrl, request }
+}

@@ -1,0 +1,163 @@
+// Apps that act for a user: on a server, and in a page of another origin in Chromium.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+
+import { build } from 'esbuild'
+
+import { AuthenticationError, PermissionError, Touchline } from '../dist/index.js'
+import { codeChallenge, MemoryTokenStore, OAuthApp, OAuthError } from '../dist/oauth.js'
+import { launch, signIn, visitor } from '../../../tests/web/browser.mjs'
+import { Service, TIMEOUT } from '../../../tests/web/service.mjs'
+import { connect, serve } from './support.mjs'
+
+const timeout = TIMEOUT
+let service
+let browser
+let user
+
+before(async () => {
+  service = await Service.start([])
+  const club = await service.club('Harbour')
+  service.startup = { demo: { account: { id: club.account }, key: { value: club.key } } }
+  user = await service.user('owner', 'olga@people.example', 'Olga Owner')
+  browser = await launch()
+  await new Touchline({ baseUrl: service.url, apiKey: club.key }).teams.create({ name: 'Hawks' })
+})
+
+after(async () => {
+  await browser?.close()
+  await service?.stop()
+})
+
+test('the example of RFC 7636', async () => {
+  const challenge = await codeChallenge('dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk')
+  assert.equal(challenge, 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM')
+})
+
+test('a server app: sign-in, calls, one refresh for many requests, revocation', { timeout }, async (t) => {
+  const { app, store, callbackUrl, request } = await connect(t, browser, service, user, ['teams:read'])
+  const session = app.session(store)
+  let refreshes = 0
+  const refresh = app.refresh.bind(app)
+  app.refresh = (token) => ((refreshes += 1), refresh(token))
+  const touchline = new Touchline({ baseUrl: service.url, auth: session })
+  assert.equal((await touchline.me.get()).name, 'Olga Owner')
+  await assert.rejects(touchline.teams.create({ name: 'No scope' }), PermissionError)
+  // The token is about to expire.
+  const first = await store.load()
+  await store.save({ ...first, expiresAt: Date.now() + 1000 })
+  await Promise.all(Array.from({ length: 20 }, () => touchline.teams.list().page()))
+  assert.equal(refreshes, 1)
+  // The API rejects the token although it should be valid.
+  const second = await store.load()
+  assert.notEqual(second.refreshToken, first.refreshToken)
+  await store.save({ ...second, accessToken: 'tlat_unknown' })
+  await Promise.all(Array.from({ length: 20 }, () => touchline.teams.list().page()))
+  assert.equal(refreshes, 2)
+  // A code works once.
+  await assert.rejects(app.exchange(callbackUrl, request), (error) => error instanceof OAuthError && error.code === 'invalid_grant')
+  await session.revoke()
+  assert.equal(await store.load(), null)
+  await assert.rejects(touchline.me.get(), (error) => error.code === 'login_required')
+})
+
+test('two processes that refresh at the same time both keep their access', { timeout }, async (t) => {
+  const { app, store } = await connect(t, browser, service, user, ['teams:read'])
+  const tokens = await store.load()
+  await store.save({ ...tokens, expiresAt: 0 })
+  const sessions = [app.session(store), app.session(store)]
+  const values = await Promise.all(sessions.map((session) => session.token()))
+  assert.equal(new Set(values).size, 1)
+  for (const auth of sessions) await new Touchline({ baseUrl: service.url, auth }).me.get()
+})
+
+test('a revoked grant ends the session', { timeout }, async (t) => {
+  const { app, store } = await connect(t, browser, service, user, ['teams:read'])
+  await app.revoke((await store.load()).refreshToken)
+  const touchline = new Touchline({ baseUrl: service.url, auth: app.session(store) })
+  await assert.rejects(touchline.me.get(), (error) => error instanceof OAuthError && error.code === 'invalid_grant')
+  assert.equal(await store.load(), null)
+})
+
+test('a token without a refresh token is used until it is rejected', { timeout }, async () => {
+  const app = new OAuthApp({ baseUrl: service.url, clientId: 'app_x', redirectUri: 'https://scores.example/' })
+  const store = new MemoryTokenStore({ accessToken: 'tlat_x', refreshToken: null, expiresAt: 0, scope: [] })
+  await assert.rejects(new Touchline({ baseUrl: service.url, auth: app.session(store) }).me.get(), AuthenticationError)
+})
+
+test('wrong callbacks are rejected before anything is sent', async () => {
+  const app = new OAuthApp({ baseUrl: 'http://127.0.0.1:1', clientId: 'app_x', redirectUri: 'https://scores.example/' })
+  const { url, state, codeVerifier } = await app.authorizationUrl({ scope: ['teams:read', 'events:read'], prompt: 'login' })
+  const sent = new URL(url).searchParams
+  assert.deepEqual([sent.get('scope'), sent.get('prompt'), sent.get('state')], ['teams:read events:read', 'login', state])
+  for (const [query, code] of [
+    [`?code=a&state=other`, 'invalid_state'],
+    [`?code=a`, 'invalid_state'],
+    [`?error=access_denied&error_description=No&state=${state}`, 'access_denied'],
+    [`?code=a&state=${state}&iss=https%3A%2F%2Fevil.example`, 'invalid_issuer'],
+    [`?state=${state}`, 'invalid_request'],
+  ]) {
+    const exchange = app.exchange(`https://scores.example/${query}`, { state, codeVerifier })
+    await assert.rejects(exchange, (error) => error instanceof OAuthError && error.code === code, query)
+  }
+})
+
+test('an app in a page of another origin', { timeout }, async (t) => {
+  const origin = await serve(t, async (request, response) => {
+    const { pathname } = new URL(request.url, 'http://localhost')
+    const [type, text] = pathname === '/page.js' ? ['text/javascript', await page()] : ['text/html', PAGE]
+    response.writeHead(200, { 'Content-Type': type }).end(text)
+  })
+  const { id } = await service.app('spa', `${origin}/`, { scopes: 'teams:read' })
+  const { page: tab, faults, close } = await visitor(browser, { home: service.url, also: [origin] })
+  t.after(close)
+  await tab.goto(`${origin}/?service=${encodeURIComponent(service.url)}&client=${id}`)
+  await tab.getByText('An API key in a browser').waitFor()
+  await tab.getByRole('button', { name: 'Connect' }).click()
+  await tab.waitForURL((url) => url.pathname.startsWith('/sign-in'))
+  await signIn(tab, user, tab.url())
+  await tab.getByRole('button', { name: /^Allow/ }).click()
+  await tab.getByText('Teams: Hawks').waitFor()
+  assert.deepEqual(faults, [])
+})
+
+const PAGE = '<!doctype html><html lang="en"><title>Scores</title><link rel="icon" href="data:,"><button>Connect</button><p id="result"></p><p id="key"></p><script type="module" src="/page.js"></script></html>'
+
+/** The script of the page, with the client in it. */
+async function page() {
+  const contents = `
+    import { Touchline } from './dist/index.js'
+    import { OAuthApp } from './dist/oauth.js'
+
+    const settings = JSON.parse(sessionStorage.getItem('settings') ?? 'null') ?? Object.fromEntries(new URLSearchParams(location.search))
+    sessionStorage.setItem('settings', JSON.stringify(settings))
+    const baseUrl = settings.service
+    const app = new OAuthApp({ baseUrl, clientId: settings.client, redirectUri: location.origin + '/' })
+    const store = {
+      load: async () => JSON.parse(sessionStorage.getItem('tokens') ?? 'null'),
+      save: async (tokens) => sessionStorage.setItem('tokens', JSON.stringify(tokens)),
+      lock: (work) => navigator.locks.request('tokens', work),
+    }
+    try {
+      new Touchline({ baseUrl, apiKey: 'tl_live_x' })
+    } catch (error) {
+      document.querySelector('#key').textContent = error.message
+    }
+    new Touchline({ baseUrl, apiKey: 'tl_live_x', dangerouslyAllowBrowser: true })
+    document.querySelector('button').addEventListener('click', async () => {
+      const request = await app.authorizationUrl({ scope: ['teams:read'] })
+      sessionStorage.setItem('request', JSON.stringify(request))
+      location.assign(request.url)
+    })
+    if (new URLSearchParams(location.search).has('code')) {
+      await store.save(await app.exchange(location.href, JSON.parse(sessionStorage.getItem('request'))))
+      // The token is refreshed before the first call.
+      await store.save({ ...(await store.load()), expiresAt: 0 })
+      const touchline = new Touchline({ baseUrl, auth: app.session(store) })
+      const teams = await touchline.teams.list().all()
+      document.querySelector('#result').textContent = 'Teams: ' + teams.map(({ name }) => name).join()
+    }`
+  const options = { stdin: { contents, resolveDir: new URL('../', import.meta.url).pathname }, bundle: true, format: 'esm', write: false }
+  return (await build(options)).outputFiles[0].text
+}

@@ -1,0 +1,155 @@
+// Webhooks: signatures by other libraries, and real deliveries to Express, Fastify, Hono and `node:http`.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+
+import express from 'express'
+import fastify from 'fastify'
+import { Hono } from 'hono'
+import { Webhook as StandardWebhook } from 'standardwebhooks'
+import { Webhook as SvixWebhook } from 'svix'
+
+import { Touchline } from '../dist/index.js'
+import {
+  expressWebhook,
+  fastifyWebhook,
+  verify,
+  webhookHandler,
+  WebhookVerificationError,
+} from '../dist/webhooks.js'
+import { Service, TIMEOUT, until } from '../../../tests/web/service.mjs'
+import { serve } from './support.mjs'
+
+const timeout = TIMEOUT
+const SECRET = `whsec_${Buffer.from('a secret of thirty-two characters').toString('base64')}`
+const OTHER = `whsec_${Buffer.from('another secret of many characters').toString('base64')}`
+const BODY = JSON.stringify({ type: 'team.created', data: { object: { name: 'Inês “Nini”' }, previous: null } })
+
+/** A request that another library has signed. */
+function signed(Library, { secret = SECRET, body = BODY, at = new Date() } = {}) {
+  const signature = new Library(secret).sign('ntf_1', at, body)
+  return {
+    'webhook-id': 'ntf_1',
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+    'webhook-signature': signature,
+  }
+}
+
+for (const [name, Library] of [['standardwebhooks', StandardWebhook], ['svix', SvixWebhook]]) {
+  test(`accepts what ${name} has signed, and nothing else`, async () => {
+    const headers = signed(Library)
+    assert.equal((await verify(BODY, headers, SECRET)).type, 'team.created')
+    assert.equal((await verify(Buffer.from(BODY), new Headers(headers), [OTHER, SECRET])).data.object.name, 'Inês “Nini”')
+    // During a rotation there are two signatures.
+    const both = `${signed(Library, { secret: OTHER })['webhook-signature']} ${headers['webhook-signature']}`
+    assert.ok(await verify(BODY, { ...headers, 'webhook-signature': both }, SECRET))
+    const old = signed(Library, { at: new Date(Date.now() - 301_000) })
+    assert.ok(await verify(BODY, old, SECRET, { tolerance: 600 }))
+    const rejected = [
+      [BODY, headers, OTHER],
+      [BODY.replace('Nini', 'Mini'), headers, SECRET],
+      [BODY, { ...headers, 'webhook-id': 'ntf_2' }, SECRET],
+      [BODY, { ...headers, 'webhook-timestamp': String(Number(headers['webhook-timestamp']) + 1) }, SECRET],
+      [BODY, { ...headers, 'webhook-timestamp': 'NaN' }, SECRET],
+      [BODY, { ...headers, 'webhook-signature': 'v1,' }, SECRET],
+      [BODY, { ...headers, 'webhook-signature': headers['webhook-signature'].replace('v1,', 'v2,') }, SECRET],
+      [BODY, {}, SECRET],
+      [BODY, old, SECRET],
+      [BODY, signed(Library, { at: new Date(Date.now() + 301_000) }), SECRET],
+    ]
+    for (const [body, other, secret] of rejected) {
+      await assert.rejects(verify(body, other, secret), WebhookVerificationError, JSON.stringify(other))
+    }
+    await assert.rejects(verify(BODY, headers, []), TypeError)
+    await assert.rejects(verify(BODY, headers, ''), TypeError)
+  })
+}
+
+test('a handler of the Fetch API', async () => {
+  const seen = []
+  const handler = webhookHandler({
+    secret: SECRET,
+    on: { 'team.created': ({ data }) => seen.push(data.object.name) },
+    otherwise: ({ type }) => seen.push(type),
+  })
+  const post = (body, headers) => handler(new Request('https://scores.example/hook', { method: 'POST', body, headers }))
+  assert.equal((await post(BODY, signed(StandardWebhook))).status, 204)
+  const ping = JSON.stringify({ type: 'ping' })
+  assert.equal((await post(ping, signed(StandardWebhook, { body: ping }))).status, 204)
+  assert.equal((await post(BODY, {})).status, 400)
+  assert.equal((await handler(new Request('https://scores.example/hook'))).status, 405)
+  assert.deepEqual(seen, ['Inês “Nini”', 'ping'])
+  const failing = webhookHandler({ secret: SECRET, otherwise: () => Promise.reject(new Error('the database is gone')) })
+  const request = new Request('https://scores.example/', { method: 'POST', body: BODY, headers: signed(StandardWebhook) })
+  await assert.rejects(failing(request), /database is gone/)
+})
+
+let service
+let touchline
+
+before(async () => {
+  service = await Service.start([], { TOUCHLINE_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' })
+  const { key } = await service.club('Harbour')
+  touchline = new Touchline({ baseUrl: service.url, apiKey: key })
+})
+
+after(() => service?.stop())
+
+/** Each starts a server with a webhook at `/hook`, and returns its URL. */
+const SERVERS = {
+  'node:http': (t, options) => serve(t, expressWebhook(options)),
+  Express: (t, options) => serve(t, express().post('/hook', expressWebhook(options)).use(express.json())),
+  'Express with express.raw()': (t, options) =>
+    serve(t, express().post('/hook', express.raw({ type: '*/*' }), expressWebhook(options))),
+  async Fastify(t, options) {
+    const server = fastify()
+    server.register(fastifyWebhook, Object.assign(options, { path: '/hook' }))
+    server.post('/json', async (request) => request.body)
+    t.after(() => server.close())
+    const url = await server.listen({ host: '127.0.0.1', port: 0 })
+    // Other routes still get JSON.
+    const echo = await fetch(`${url}/json`, { method: 'POST', body: '{"a":1}', headers: { 'Content-Type': 'application/json' } })
+    assert.deepEqual(await echo.json(), { a: 1 })
+    return url
+  },
+  Hono: (t, options) => {
+    const handler = webhookHandler(options)
+    const app = new Hono().post('/hook', (context) => handler(context.req.raw))
+    return serve(t, async (request, response) => {
+      const body = await new Response(request).arrayBuffer()
+      const answer = await app.fetch(new Request(`http://localhost${request.url}`, { method: 'POST', headers: request.headers, body }))
+      response.writeHead(answer.status).end()
+    })
+  },
+}
+
+for (const [name, start] of Object.entries(SERVERS)) {
+  test(`deliveries to ${name}, before and after the secret changes`, { timeout }, async (t) => {
+    const seen = []
+    const options = { secret: SECRET, on: { 'team.created': ({ data }) => seen.push(data.object.name) } }
+    const url = `${await start(t, options)}/hook`
+    const webhook = await touchline.webhooks.create({ url, events: ['team.*'] })
+    options.secret = webhook.secret
+    await touchline.teams.create({ name: `${name} 1` })
+    await until('the first one arrives', () => seen.length === 1)
+    await touchline.webhooks.rotateSecret(webhook.id)
+    await touchline.teams.create({ name: `${name} 2` })
+    await until('the second one arrives', () => seen.length === 2)
+    assert.deepEqual(seen, [`${name} 1`, `${name} 2`])
+    assert.equal((await fetch(url, { method: 'POST', body: '{}', headers: { 'Content-Type': 'application/json' } })).status, 400)
+    await touchline.webhooks.delete(webhook.id)
+  })
+}
+
+test('a body that was parsed already is an error that says what to do', async (t) => {
+  const app = express().use(express.json()).post('/hook', expressWebhook({ secret: SECRET }))
+  const errors = []
+  app.use((error, _request, response, _next) => {
+    errors.push(error.message)
+    response.sendStatus(500)
+  })
+  const url = await serve(t, app)
+  const headers = { 'Content-Type': 'application/json', ...signed(StandardWebhook) }
+  assert.equal((await fetch(`${url}/hook`, { method: 'POST', body: BODY, headers })).status, 500)
+  assert.match(errors[0], /before `express.json\(\)`/)
+})

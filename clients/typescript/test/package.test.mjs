@@ -1,0 +1,119 @@
+// The package as developers get it: packed, installed into a new project, and used by several runtimes.
+
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { access, cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+
+import { build } from 'esbuild'
+
+import { Service, TIMEOUT } from '../../../tests/web/service.mjs'
+import { ROOT } from './support.mjs'
+
+const run = promisify(execFile)
+const timeout = TIMEOUT
+const folder = fileURLToPath(ROOT)
+const EXPECTED = [1, 'not_found', '2027', 'image/png', 'member_id', 'team.created', true, true, 'ping', 204]
+/** The size that the client may have in an app, minified and compressed. */
+const MAX_SIZE = 10_000
+
+let service
+let club
+let project
+
+before(async () => {
+  service = await Service.start([])
+  club = await service.club('Harbour')
+  project = await mkdtemp(join(tmpdir(), 'touchline-project-'))
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', project], { cwd: folder })
+  const [{ filename, files }] = JSON.parse(stdout)
+  const folders = new Set(files.map(({ path }) => path.split('/')[0]))
+  assert.deepEqual([...folders].sort(), ['README.md', 'dist', 'package.json'])
+  await writeFile(join(project, 'package.json'), '{"name": "project", "private": true, "type": "module"}')
+  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(project, filename)], { cwd: project })
+  await cp(join(folder, 'test/smoke.mjs'), join(project, 'smoke.mjs'))
+})
+
+after(async () => {
+  await service?.stop()
+  if (project) await rm(project, { recursive: true, force: true })
+})
+
+/** Runs the program in the new project. */
+async function smoke(program, args, tag, settings = {}) {
+  const env = { ...process.env, TOUCHLINE_URL: service.url, TOUCHLINE_API_KEY: club.key, TOUCHLINE_TAG: tag, ...settings }
+  const { stdout } = await run(program, [...args, 'smoke.mjs'], { cwd: project, env, timeout: TIMEOUT })
+  assert.deepEqual(JSON.parse(stdout), EXPECTED)
+}
+
+test('has no dependencies', async () => {
+  assert.deepEqual((await readdir(join(project, 'node_modules'))).filter((name) => !name.startsWith('.')), ['touchline'])
+})
+
+test('Node.js 20', { timeout }, async () => {
+  await smoke(process.execPath, [], 'node 20')
+})
+
+test('Node.js 22', { timeout }, async () => {
+  await smoke(process.env.TOUCHLINE_NODE_22, [], 'node 22')
+})
+
+test('Deno', { timeout }, async () => {
+  const cache = await mkdtemp(join(tmpdir(), 'touchline-deno-'))
+  try {
+    await smoke(await program('deno', '@deno', 'deno'), ['run', '--allow-net', '--allow-env', '--allow-read', '--no-remote'], 'deno', { DENO_DIR: cache, DENO_NO_UPDATE_CHECK: '1' })
+  } finally {
+    await rm(cache, { recursive: true, force: true })
+  }
+})
+
+test('Bun', { timeout }, async () => {
+  await smoke(await program('bun', '@oven', 'bin/bun'), [], 'bun', { DO_NOT_TRACK: '1' })
+})
+
+test('workers: the bundle needs nothing but web standards', { timeout }, async () => {
+  const text = await bundle("export { Touchline } from 'touchline'; export * from 'touchline/oauth'; export * from 'touchline/webhooks'")
+  assert.doesNotMatch(text, /^\s*import[\s{*]/m)
+  assert.doesNotMatch(text, /\brequire\(|\bBuffer\b|node:/)
+})
+
+test('the size in an app', { timeout }, async (t) => {
+  const text = await bundle("import { Touchline } from 'touchline'; const t = new Touchline({ apiKey: 'x' }); export default [t.teams.list(), t.events.get('x')]")
+  const { length } = gzipSync(text, { level: 9 })
+  t.diagnostic(`new Touchline with two resources: ${text.length} bytes, ${length} with gzip`)
+  assert.ok(length < MAX_SIZE, `${length} bytes`)
+})
+
+test('types: the compiler accepts what is right, and rejects what is wrong', { timeout }, async () => {
+  await cp(join(folder, 'test/types.test-d.ts'), join(project, 'types.ts'))
+  await cp(dirname(createRequire(import.meta.url).resolve('expect-type/package.json')), join(project, 'node_modules/expect-type'), { recursive: true })
+  const options = {
+    compilerOptions: { strict: true, noEmit: true, target: 'ES2022', module: 'NodeNext', lib: ['ES2022', 'DOM', 'DOM.AsyncIterable'], types: [] },
+    files: ['types.ts'],
+  }
+  await writeFile(join(project, 'tsconfig.json'), JSON.stringify(options))
+  await run(join(folder, 'node_modules/.bin/tsc'), ['-p', project]).catch(({ stdout }) => assert.fail(stdout))
+})
+
+/** A minified bundle of a program that uses the installed package. */
+async function bundle(contents) {
+  const options = { stdin: { contents, resolveDir: project }, bundle: true, minify: true, platform: 'neutral', format: 'esm', write: false }
+  return (await build(options)).outputFiles[0].text
+}
+
+/** A program that npm installs as a package for this platform. */
+async function program(name, scope, path) {
+  const packages = join(folder, 'node_modules', scope)
+  const choices = await readdir(packages)
+  for (const choice of choices) {
+    const file = join(packages, choice, path)
+    if (await access(file).then(() => true, () => false)) return file
+  }
+  throw new Error(`${name} is not installed: ${choices.join(', ')}`)
+}

@@ -1,0 +1,54 @@
+// A short program that uses every part of the package. Each runtime runs it, with the same result.
+// Environment: TOUCHLINE_URL, TOUCHLINE_API_KEY and TOUCHLINE_TAG, which makes names unique.
+
+import { NotFoundError, Touchline } from 'touchline'
+import { codeChallenge, OAuthApp } from 'touchline/oauth'
+import { verify, webhookHandler } from 'touchline/webhooks'
+
+const { TOUCHLINE_TAG: tag } = process.env
+const results = []
+const touchline = new Touchline()
+
+const team = await touchline.teams.create({ name: `Smoke ${tag}` })
+results.push((await touchline.teams.list({ q: `Smoke ${tag}`, limit: 1 }).all()).length)
+const missing = await touchline.teams.get('team_01kbm2x5q8f7vr0n3hd9tzc4wy').catch((error) => error)
+results.push(missing instanceof NotFoundError && missing.code)
+const { data } = await touchline.teams.update(team.id, { season: '2027' }, { ifMatch: team.version }).withResponse()
+results.push(data.season)
+const file = await touchline.files.create({ file: new Blob([image()], { type: 'image/png' }), purpose: 'logo' })
+results.push(file.content_type)
+results.push((await (await touchline.exports.roster({ team_id: team.id })).text()).split(',')[0])
+
+for await (const { type, data } of touchline.notifications.follow({ after: 0, type: ['team.created'], team_id: [team.id] })) {
+  results.push(type, data.object.name === team.name)
+  break
+}
+
+const app = new OAuthApp({ clientId: 'app_x', redirectUri: 'https://scores.example/' })
+const request = await app.authorizationUrl()
+results.push(new URL(request.url).searchParams.get('code_challenge') === (await codeChallenge(request.codeVerifier)))
+
+const secret = `whsec_${btoa('a secret of thirty-two characters')}`
+const headers = await sign(secret, '{"type":"ping"}')
+results.push((await verify('{"type":"ping"}', headers, secret)).type)
+const handler = webhookHandler({ secret, otherwise: () => {} })
+const hook = new Request('https://scores.example/', { method: 'POST', body: '{"type":"ping"}', headers })
+results.push((await handler(hook)).status)
+
+console.log(JSON.stringify(results))
+
+/** The headers of a signed webhook request. */
+async function sign(secret, body) {
+  const timestamp = String(Math.floor(Date.now() / 1000))
+  const bytes = Uint8Array.from(atob(secret.slice('whsec_'.length)), (character) => character.charCodeAt(0))
+  const key = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
+  const signature = await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(`ntf_1.${timestamp}.${body}`))
+  const text = btoa(String.fromCharCode(...new Uint8Array(signature)))
+  return { 'webhook-id': 'ntf_1', 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${text}` }
+}
+
+/** A PNG image with one pixel. */
+function image() {
+  const text = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+}

@@ -9,17 +9,12 @@ use super::message::{self, Kind, Message, NewMessage};
 use super::posting;
 use super::preview::{self, MessagePreview};
 use super::receipt::{self, Receipt, ReceiptFilter, UnreadCounts};
-use crate::files::api::upload::MAX_ATTACHMENTS;
 use crate::messages::receipt::ReceiptSnapshot;
 use crate::messages::{MessagesRead, MessagesWrite};
 use crate::prelude::*;
 use crate::web::idempotency;
 use crate::web::prelude::*;
 
-/// Maximum length of a subject, in characters.
-const MAX_SUBJECT_CHARS: usize = 200;
-/// Maximum length of a body, in characters.
-const MAX_BODY_CHARS: usize = 10_000;
 /// Maximum number of `member_ids` in an audience.
 const MAX_MEMBER_IDS: usize = 500;
 
@@ -176,69 +171,67 @@ async fn read(
         .await
 }
 
-impl FromBody for NewMessage {
-    fn read(fields: &mut Fields) -> Self {
-        let team_id = fields.id("team_id");
-        let kind = fields.enum_value("kind");
-        let subject = fields.line("subject", MAX_SUBJECT_CHARS).apply(None);
-        let body = fields.block("body", MAX_BODY_CHARS);
-        let body = fields.required("body", body).unwrap_or_default();
-        let audience = audience(fields, "audience").apply(None);
-        let parent_id = fields.id("parent_id").apply(None);
-        let is_reply = parent_id.is_some() || fields.is_faulty("parent_id");
-        let (team_id, kind) = if is_reply {
-            if kind == Change::Set(Kind::Announcement) {
-                fields.fault("kind", "not_applicable", "A reply must have the kind `message`.");
-            }
-            (team_id.apply(None), Kind::Message)
-        } else {
-            let kind = fields.required("kind", kind).unwrap_or(Kind::Message);
-            (fields.required("team_id", team_id), kind)
-        };
-        if kind == Kind::Announcement && subject.is_none() && !fields.is_faulty("subject") {
-            fields.fault("subject", "required", "An announcement must have a subject.");
-        }
-        Self {
-            team_id,
-            kind,
-            subject,
-            body,
-            audience,
-            event_id: fields.id("event_id").apply(None),
-            parent_id,
-            attachment_ids: fields.ids("attachment_ids", MAX_ATTACHMENTS).apply_or(vec![], vec![]),
-            pinned: fields.flag("pinned").apply_or(false, false),
-            publish_at: fields.timestamp("publish_at").apply(None),
-            on_behalf_of: fields.id("on_behalf_of").apply(None),
-            metadata: fields.metadata("metadata").apply(None).unwrap_or_default(),
-        }
+/// The team of a new message. A reply has that of its conversation.
+pub(super) fn team_id(fields: &mut Fields, name: &str) -> Change<TeamId> {
+    let team = fields.id(name);
+    if is_reply(fields) { team } else { required(fields, name, team) }
+}
+
+/// The kind of a new message.
+pub(super) fn kind(fields: &mut Fields, name: &str) -> Change<Kind> {
+    let kind = fields.enum_value(name);
+    if !is_reply(fields) {
+        return required(fields, name, kind);
+    }
+    if kind == Change::Set(Kind::Announcement) {
+        fields.fault(name, "not_applicable", "A reply must have the kind `message`.");
+    }
+    Change::Keep
+}
+
+/// Whether a new message is a reply. Only before `parent_id` is read.
+fn is_reply(fields: &Fields) -> bool {
+    fields.has("parent_id")
+}
+
+fn required<T>(fields: &mut Fields, name: &str, read: Change<T>) -> Change<T> {
+    fields.required(name, read).map_or(Change::Keep, Change::Set)
+}
+
+/// An announcement needs a subject.
+pub(super) fn check_new(new: &NewMessage, fields: &mut Fields) {
+    let needs_subject = new.kind == Kind::Announcement && new.subject.is_none();
+    if needs_subject && !fields.is_faulty("subject") {
+        fields.fault("subject", "required", "An announcement must have a subject.");
     }
 }
 
-/// Reads an audience. `member_ids` and `event_id` are only allowed with the matching value of `to`.
-pub(super) fn audience(fields: &mut Fields, name: &str) -> Change<Audience> {
-    fields.object(name, |fields| {
-        let to = fields.enum_value("to").apply_or(AudienceKind::All, AudienceKind::All);
-        let member_ids: Option<Vec<_>> = fields.ids("member_ids", MAX_MEMBER_IDS).apply(None);
-        let event_id = fields.id("event_id").apply(None);
-        let to_is_valid = !fields.is_faulty("to");
-        let has_member_ids = member_ids.as_ref().is_some_and(|ids| !ids.is_empty());
-        let mut check = |name: &str, is_required: bool, is_present: bool| {
-            if !to_is_valid || is_required == is_present || fields.is_faulty(name) {
-                return;
-            }
-            if is_required {
-                let detail = format!("This field is required if `to` is `{to}`.");
-                fields.fault(name, "required", detail);
-            } else {
-                let detail = format!("This field is not allowed if `to` is `{to}`.");
-                fields.fault(name, "not_applicable", detail);
-            }
-        };
-        check("member_ids", to == AudienceKind::Members, has_member_ids);
-        check("event_id", to == AudienceKind::Unanswered, event_id.is_some());
-        Audience { to, member_ids: member_ids.filter(|_| has_member_ids), event_id }
-    })
+/// The members of an audience. An empty list is the same as none.
+pub(super) fn member_ids(fields: &mut Fields, name: &str) -> Change<Vec<MemberId>> {
+    match fields.ids(name, MAX_MEMBER_IDS) {
+        Change::Set(ids) if ids.is_empty() => Change::Clear,
+        ids => ids,
+    }
+}
+
+/// `member_ids` and `event_id` are only allowed with the matching value of `to`.
+pub(super) fn check_audience(audience: &Audience, fields: &mut Fields) {
+    let Audience { to, member_ids, event_id } = audience;
+    let to_is_valid = !fields.is_faulty("to");
+    let mut check = |name: &str, is_required: bool, is_present: bool| {
+        if !to_is_valid || is_required == is_present || fields.is_faulty(name) {
+            return;
+        }
+        if is_required {
+            let detail = format!("This field is required if `to` is `{to}`.");
+            fields.fault(name, "required", detail);
+        } else {
+            let detail = format!("This field is not allowed if `to` is `{to}`.");
+            fields.fault(name, "not_applicable", detail);
+        }
+    };
+    check("member_ids", *to == AudienceKind::Members, member_ids.is_some());
+    check("event_id", *to == AudienceKind::Unanswered, event_id.is_some());
 }
 
 /// The query of the unread count.

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use kit::string_enum;
+use macros::input;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use super::api;
 use super::people::{self, TeamMember};
 use crate::prelude::*;
 use crate::roster::membership::Role;
@@ -36,15 +38,17 @@ impl<'de> Deserialize<'de> for AudienceKind {
 }
 
 /// The audience of a message. Guardians of minors in the audience also receive the message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[input(check = api::check_audience)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Audience {
     /// Group that the message is addressed to: `all` (members and the guardians of players), `players`, `guardians`,
     /// `staff` (coaches, managers and other staff), `members` (those in `member_ids`) or `unanswered` (members who have
     /// not answered `event_id`). Default: `all`.
-    #[schema(required = false)]
+    #[input(default = AudienceKind::All)]
     pub to: AudienceKind,
     /// Members that the message is addressed to. Required if `to` is `members`, otherwise not allowed.
     #[schema(min_items = 1, max_items = 500)]
+    #[input(with(api::member_ids))]
     pub member_ids: Option<Vec<MemberId>>,
     /// Event whose members without an RSVP receive the message. Required if `to` is `unanswered`, otherwise not
     /// allowed.

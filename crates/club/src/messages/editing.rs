@@ -4,7 +4,7 @@ use macros::input;
 
 use super::audience::{self, Audience};
 use super::message::{Kind, Message, MessageRecord, Status, find_managed, with_author};
-use super::{api, attachments, conversation, emails, posting};
+use super::{attachments, conversation, emails, posting};
 use crate::files::api::upload::MAX_ATTACHMENTS;
 use crate::prelude::*;
 use crate::teams::team;
@@ -22,7 +22,7 @@ pub struct MessageChange {
     #[input(block(10_000), non_null)]
     pub body: Option<String>,
     /// People that the message is addressed to; `null` means everybody on the team.
-    #[input(with(api::audience))]
+    #[input(object)]
     pub audience: Change<Audience>,
     /// IDs of at most 10 files: those of the message that stay, and others that you uploaded with the purpose
     /// `attachment`. The message's other files are removed.

@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 
 use kit::string_enum;
+use macros::input;
 
 use super::attachments::Attachments;
 use super::audience::Audience;
-use super::{markdown, people, receipt};
+use super::{api, markdown, people, receipt};
+use crate::files::api::upload::MAX_ATTACHMENTS;
 use crate::prelude::*;
 use crate::roster::safeguarding;
 
@@ -213,23 +215,27 @@ impl Paged for Message {
 }
 
 /// A new message.
-#[derive(Debug, Clone, ToSchema)]
-#[schema(as = CreateMessageRequest)]
+#[input(as = CreateMessageRequest, check = api::check_new)]
+#[derive(Clone)]
 pub struct NewMessage {
     /// Team that the message belongs to. Required, unless this is a reply.
+    #[input(with(api::team_id))]
     pub team_id: Option<TeamId>,
     /// Kind of the message: `announcement` (also sent by email; nobody can reply) or `message` (starts a conversation).
     /// Required, unless this is a reply.
-    #[schema(required = false)]
+    #[input(with(api::kind), default = Kind::Message)]
     pub kind: Kind,
     /// Subject of the message. Required for announcements.
-    #[schema(examples("Training moves to 6 pm"), max_length = 200)]
+    #[schema(examples("Training moves to 6 pm"))]
+    #[input(line(200))]
     pub subject: Option<String>,
     /// Body in a subset of Markdown.
-    #[schema(examples("Bring **water**."), min_length = 1, max_length = 10000)]
+    #[schema(examples("Bring **water**."))]
+    #[input(block(10_000))]
     pub body: String,
     /// People that the message is addressed to. Default: everybody on the team. A reply always goes to all
     /// participants of its conversation.
+    #[input(object)]
     pub audience: Option<Audience>,
     /// ID of the event that the message is about. It must be an event of the team. A reply is about the same event as
     /// its conversation.
@@ -237,10 +243,11 @@ pub struct NewMessage {
     /// ID of the message that this message replies to; `null` if it is not a reply.
     pub parent_id: Option<MessageId>,
     /// IDs of at most 10 files that you uploaded with the purpose `attachment`.
-    #[schema(required = false, max_items = 10)]
+    #[input(ids(MAX_ATTACHMENTS), default)]
+    #[schema(max_items = 10)]
     pub attachment_ids: Vec<FileId>,
     /// Whether the message is pinned. Default: `false`.
-    #[schema(required = false)]
+    #[input(default)]
     pub pinned: bool,
     /// Time at which the message is published, at most a year ahead. Default: immediately.
     pub publish_at: Option<Timestamp>,
@@ -249,7 +256,7 @@ pub struct NewMessage {
     /// Default: the caller.
     pub on_behalf_of: Option<PersonId>,
     /// Key-value pairs for your own use.
-    #[schema(required = false)]
+    #[input(default)]
     pub metadata: Metadata,
 }
 

@@ -34,55 +34,62 @@ pub struct ChargeDiscount {
 }
 
 /// A charge. Set exactly one of `member_id`, `member_ids` and `all` to choose who is charged.
-#[derive(Debug, ToSchema)]
-#[schema(as = ChargeDuesRequest)]
+#[input(as = ChargeDuesRequest, check = charges::check_new)]
 pub struct NewCharge {
     pub team_id: TeamId,
     /// ID of the only member to charge.
     pub member_id: Option<MemberId>,
     /// IDs of the members to charge, at most 5,000.
     #[schema(max_items = 5_000)]
+    #[input(ids(MAX_MEMBERS))]
     pub member_ids: Option<Vec<MemberId>>,
     /// Set to `true` to charge every player of the team who is active or injured.
-    #[schema(required = false)]
+    #[input(default)]
     pub all: bool,
     /// What the due is for, shown to payers.
-    #[schema(examples("Season fee 2026/27"), min_length = 1, max_length = 120)]
+    #[schema(examples("Season fee 2026/27"))]
+    #[input(line(120))]
     pub title: String,
     /// What kind of charge it is. Default: `dues`.
-    #[schema(required = false)]
+    #[input(default = Category::Dues)]
     pub category: Category,
     /// Amount charged to each member, in minor units.
-    #[schema(examples(15000), minimum = 1, maximum = 1_000_000_000_000_i64)]
+    #[schema(examples(15000))]
+    #[input(number(1, 1_000_000_000_000))]
     pub amount: i64,
     /// Currency of the amount. Default: the account's currency.
+    #[input(non_null)]
     pub currency: Option<Currency>,
     /// Due date, or due date of the first installment. Required without `installments`.
+    #[input(with(charges::due_on))]
     pub due_on: Option<Day>,
     /// Installments with their own due dates. Their amounts must add up to the amount less the discount.
     #[schema(max_items = 60)]
+    #[input(with(charges::parts))]
     pub installments: Option<Vec<NewInstallment>>,
     /// Number of equal monthly installments, starting at `due_on`. If the amount
     /// cannot be divided evenly, the first installments are one minor unit larger.
-    #[schema(minimum = 1, maximum = 60)]
+    #[input(number(1, 60))]
     pub installment_count: Option<i64>,
     /// ID of the person who pays: the member or one of their guardians. Default: the first guardian, or the member if
     /// they have none.
     pub payer: Option<PersonId>,
     /// Discount that reduces the amount; `null` for none.
+    #[input(object)]
     pub discount: Option<ChargeDiscount>,
     /// Sibling discount in basis points. Applies to every member after the first with the same payer in this charge.
-    #[schema(minimum = 1, maximum = 9_999)]
+    #[input(number(1, 9_999))]
     pub sibling_discount_bps: Option<i64>,
     /// Fee that is added when a payment is late; `null` for none.
+    #[input(object)]
     pub late_fee: Option<LateFee>,
     /// Whether the payers' credit is applied to the new dues. Default: `true`.
-    #[schema(required = false)]
+    #[input(default = true)]
     pub use_credit: bool,
     /// Note shown to payers.
-    #[schema(max_length = 1000)]
+    #[input(block(1000))]
     pub note: Option<String>,
-    #[schema(required = false)]
+    #[input(default)]
     pub metadata: Metadata,
 }
 

@@ -2,6 +2,10 @@
 
 use std::ops::RangeInclusive;
 
+use macros::input;
+
+use super::api::charges;
+use crate::money::MAX_AMOUNT;
 use crate::prelude::*;
 
 /// Maximum number of installments of a due.
@@ -23,13 +27,15 @@ record! {
 }
 
 /// An installment in a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
-#[schema(as = InstallmentInput)]
+#[input(as = InstallmentInput)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct NewInstallment {
     /// Due date, in the team's time zone.
+    #[input(with(charges::day), placeholder = Zone::utc().day(Timestamp::from_micros(0)))]
     pub due_on: Day,
     /// Amount in minor units.
-    #[schema(examples(5000), minimum = 1)]
+    #[schema(examples(5000))]
+    #[input(number(1, MAX_AMOUNT))]
     pub amount: i64,
 }
 

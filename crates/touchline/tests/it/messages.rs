@@ -205,7 +205,7 @@ both! {
         let club = TeamFixture::new(w, "Hawks", "open").await;
         let (ana, stranger) = (club.add_member("Ana", "player", None).await, TeamFixture::new(w, "Kraken", "open").await.add_member("Sam", "player", None).await.person);
         let refused = w.owner.post("/messages", json!({})).await.assert_problem(422, "validation_failed");
-        assert_eq!(field_errors(&refused), [("/body", "required"), ("/kind", "required"), ("/team_id", "required")]);
+        assert_eq!(field_errors(&refused), [("/team_id", "required"), ("/kind", "required"), ("/body", "required")]);
         let refused = w.owner.post("/messages", json!({ "team_id": "x", "kind": "shout", "subject": "a\nb", "body": "🏉".repeat(10_001),
             "pinned": 1, "publish_at": "tomorrow", "on_behalf_of": ana.member, "parent_id": null, "metadata": [] })).await;
         let refused = refused.assert_problem(422, "validation_failed");

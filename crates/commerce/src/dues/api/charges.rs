@@ -1,12 +1,12 @@
 //! Endpoints to charge members, and to list, update, waive and remind of dues.
 
 use crate::dues::changing::{self, DueChange, WaiveRequest};
-use crate::dues::charging::{self, ChargeDiscount, MAX_MEMBERS, NewCharge};
-use crate::dues::due::{self, Category, DueFilter, DueView, LateFee};
+use crate::dues::charging::{self, ChargeDiscount, NewCharge};
+use crate::dues::due::{self, DueFilter, DueView, LateFee};
 use crate::dues::export::DuesTable;
 use crate::dues::plan::{MAX_INSTALLMENTS, NewInstallment, YEARS};
 use crate::dues::reminders::{self, RemindRequest, ReminderResult};
-use crate::money::{MAX_AMOUNT, OrdersRead};
+use crate::money::OrdersRead;
 use crate::prelude::*;
 use crate::shop::{OrdersManage, OrdersOversee};
 use crate::web::prelude::*;
@@ -119,63 +119,29 @@ async fn remind(caller: Caller<OrdersManage>, id: DueId, body: Body<NoBody>) -> 
         .await
 }
 
-impl FromBody for NewCharge {
-    fn read(fields: &mut Fields) -> Self {
-        let team_id = fields.id("team_id");
-        let amount = fields.number("amount", 1, MAX_AMOUNT);
-        let (member_id, member_ids) =
-            (fields.id("member_id"), fields.ids("member_ids", MAX_MEMBERS));
-        let all = fields.flag("all").apply_or(false, false);
-        let (member_id, member_ids) = (member_id.apply(None), member_ids.apply(None));
-        let named = usize::from(member_id.is_some())
-            + usize::from(member_ids.as_ref().is_some_and(|ids| !ids.is_empty()))
-            + usize::from(all);
-        if named != 1 && !fields.is_faulty("member_id") && !fields.is_faulty("member_ids") {
-            let detail = "Set exactly one of `member_id`, `member_ids` and `all: true`.";
-            fields.fault(
-                "member_ids",
-                if named == 0 { "required" } else { "mutually_exclusive" },
-                detail,
-            );
-        }
-        let due_on = day(fields, "due_on");
-        let installments = parts(fields, "installments").apply(None);
-        let installment_count =
-            fields.number("installment_count", 1, MAX_INSTALLMENT_COUNT).apply(None);
-        if installments.is_some() && installment_count.is_some() {
-            let detail = "Set either `installments` or `installment_count`, not both.";
-            fields.fault("installment_count", "mutually_exclusive", detail);
-        }
-        let due_on = match (&installments, fields.is_faulty("installments")) {
-            (None, false) => fields.required("due_on", due_on),
-            _ => due_on.apply(None),
-        };
-        let currency = fields.currency("currency");
-        Self {
-            team_id: fields.required("team_id", team_id).unwrap_or(TeamId::MIN),
-            member_id,
-            member_ids,
-            all,
-            title: fields.required_line("title", MAX_TITLE_LENGTH),
-            category: fields.enum_value("category").apply_or(Category::Dues, Category::Dues),
-            amount: fields.required("amount", amount).unwrap_or(1),
-            currency: fields.non_null("currency", currency),
-            due_on,
-            installments,
-            installment_count,
-            payer: fields.id("payer").apply(None),
-            discount: fields.object("discount", ChargeDiscount::read).apply(None),
-            sibling_discount_bps: fields
-                .number("sibling_discount_bps", 1, FULL_PERCENT_BPS - 1)
-                .apply(None),
-            late_fee: fields.object("late_fee", LateFee::read).apply(None),
-            use_credit: fields.flag("use_credit").apply_or(true, true),
-            note: fields.block("note", MAX_NOTE_LENGTH).apply(None),
-            metadata: fields
-                .metadata("metadata")
-                .apply_or(Metadata::default(), Metadata::default()),
-        }
+/// A charge names who is charged in one way, and at most one plan.
+pub(in crate::dues) fn check_new(new: &NewCharge, fields: &mut Fields) {
+    let named = usize::from(new.member_id.is_some())
+        + usize::from(new.member_ids.as_ref().is_some_and(|ids| !ids.is_empty()))
+        + usize::from(new.all);
+    if named != 1 && !fields.is_faulty("member_id") && !fields.is_faulty("member_ids") {
+        let code = if named == 0 { "required" } else { "mutually_exclusive" };
+        let detail = "Set exactly one of `member_id`, `member_ids` and `all: true`.";
+        fields.fault("member_ids", code, detail);
     }
+    if new.installments.is_some() && new.installment_count.is_some() {
+        let detail = "Set either `installments` or `installment_count`, not both.";
+        fields.fault("installment_count", "mutually_exclusive", detail);
+    }
+}
+
+/// The due date of a charge, which is required without `installments`. Only before these are read.
+pub(in crate::dues) fn due_on(fields: &mut Fields, name: &str) -> Change<Day> {
+    let due_on = day(fields, name);
+    if fields.has("installments") {
+        return due_on;
+    }
+    fields.required(name, due_on).map_or(Change::Keep, Change::Set)
 }
 
 /// A date in an accepted year.
@@ -191,20 +157,12 @@ pub(in crate::dues) fn day(fields: &mut Fields, name: &str) -> Change<Day> {
 }
 
 pub(in crate::dues) fn parts(fields: &mut Fields, name: &str) -> Change<Vec<NewInstallment>> {
-    let parts = fields.objects(name, MAX_INSTALLMENTS, |fields| {
-        let (due_on, amount) = (day(fields, "due_on"), fields.number("amount", 1, MAX_AMOUNT));
-        let due_on = fields.required("due_on", due_on);
-        let amount = fields.required("amount", amount);
-        Some(NewInstallment { due_on: due_on?, amount: amount? })
-    });
-    match parts {
+    match fields.objects(name, MAX_INSTALLMENTS, NewInstallment::read) {
         Change::Set(parts) if parts.is_empty() => {
             fields.fault(name, "empty", "Set at least one installment.");
             Change::Keep
         }
-        Change::Set(parts) => Change::Set(parts.into_iter().flatten().collect()),
-        Change::Clear => Change::Clear,
-        Change::Keep => Change::Keep,
+        parts => parts,
     }
 }
 

@@ -70,15 +70,6 @@ struct NotificationLog {
     request_id: String,
 }
 
-impl FromQuery for Filter {
-    fn read(params: &mut Params) -> Self {
-        let kinds = read_types(params, "type");
-        // 0 means the same as no `after`: start with the oldest notification that is stored.
-        let after = params.number("after", 0, i64::MAX).filter(|after| *after > 0);
-        Self { after, kinds, team_ids: params.ids("team_id", MAX_IDS) }
-    }
-}
-
 /// The parameter `type`: notification types, or groups of them.
 pub(in crate::webhooks) fn read_types(params: &mut Params, name: &str) -> Vec<String> {
     let detail = "Use notification types such as team.created, or groups such as team.*.";
@@ -93,13 +84,6 @@ pub(in crate::webhooks) fn read_types(params: &mut Params, name: &str) -> Vec<St
 /// `next_sequence` of the previous page, or the `sequence` of the last notification that you have. Old notifications
 /// are deleted: then the status is 410, and the `detail` names the oldest sequence number that is left.
 #[endpoint(get, "/notifications", id = "notifications.list", tag = "Notifications",
-    params(
-        ("after" = Option<i64>, Query, minimum = 0, description = "Only notifications after this sequence number. With 0, or by default, from the oldest that is stored."),
-        ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of notifications per page. Default: 50."),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
-        ("order" = Option<Order>, Query, description = "Sort order by `sequence`. Default: `asc`."),
-        ("type" = Option<Vec<String>>, Query, style = Form, explode = false, description = "Only these types, separated by commas, such as `team.created`, or `team.*` for all types of a group."),
-        ("team_id" = Option<Vec<TeamId>>, Query, style = Form, explode = false, description = "Only notifications about these teams, separated by commas.")),
     200(NotificationLog, "A page of the log."),
     410(crate::error::Problem, "The requested part of the log has been deleted.", "application/problem+json"))]
 async fn list(caller: Caller<WebhooksManage>, paging: Paging<Filter>) -> Result<Response> {
@@ -129,28 +113,26 @@ impl Filter {
 #[endpoint(get, "/notifications/stream", id = "notifications.follow", tag = "Notifications",
     params(
         ("Last-Event-ID" = Option<i64>, Header, minimum = 0, description = "The `id` of the last event that you have received. Takes precedence over `after`."),
-        ("after" = Option<i64>, Query, minimum = 0, description = "Start after this sequence number. With 0, start with the oldest notification that is stored."),
-        ("type" = Option<Vec<String>>, Query, style = Form, explode = false, description = "Only these types, separated by commas, such as `team.created`, or `team.*` for all types of a group."),
-        ("team_id" = Option<Vec<TeamId>>, Query, style = Form, explode = false, description = "Only notifications about these teams, separated by commas.")),
+        Filter),
     200(String, "A stream of server-sent events. The `data` of each event is a `WebhookEvent` as JSON, its `id` is the sequence number.", "text/event-stream"),
     410(crate::error::Problem, "The requested part of the log has been deleted.", "application/problem+json"))]
 async fn follow(
     caller: Caller<WebhooksManage>,
-    pass: StreamAuth<WebhooksManage>,
-    StreamQuery { filter, from_oldest }: StreamQuery,
+    auth: StreamAuth<WebhooksManage>,
+    filter: Filter,
 ) -> Result<Response> {
     caller.require_teams(None, &filter.team_ids)?;
     let (app, credential) = (caller.app(), caller.credential());
     // Subscribes before reading the log, so that no notification is missed in between.
     let changes = app.db.change_notifier().listen(credential.account_id);
     let place = app.streams.acquire(credential.account_id)?;
-    let position = match (pass.last_event_id.or(filter.after), from_oldest) {
-        (Some(after), _) => after,
-        (None, true) => app.db.read(caller.scope(), log::start_position).await?,
-        (None, false) => credential.sequence,
+    let position = match (auth.last_event_id, filter.after) {
+        (None, None) => credential.sequence,
+        (None, Some(0)) => app.db.read(caller.scope(), log::start_position).await?,
+        (Some(after), _) | (None, Some(after)) => after,
     };
     app.db.read(caller.scope(), move |db| log::check_stored(db, position)).await?;
-    let endless = pass.streaming_flag();
+    let endless = auth.streaming_flag();
     let subscriber = Subscriber {
         visibility: filter.visibility(credential.scopes, &caller.team_access()),
         filter,
@@ -164,7 +146,7 @@ async fn follow(
         sent_at: Instant::now(),
         changes,
         stop: app.shutdown_signal(),
-        pass,
+        auth,
         scope: caller.scope(),
         _stream_slot: place,
     };
@@ -172,24 +154,9 @@ async fn follow(
     Ok(stream::response(endless, opening.chain(pieces::unfold(subscriber, Subscriber::next))))
 }
 
-/// The query parameters of a stream.
-struct StreamQuery {
-    filter: Filter,
-    /// Whether to start with the oldest notification that is stored, instead of with new ones.
-    from_oldest: bool,
-}
-
-impl FromQuery for StreamQuery {
-    fn read(params: &mut Params) -> Self {
-        let has_after = params.has("after");
-        let filter = Filter::read(params);
-        Self { from_oldest: has_after && filter.after.is_none(), filter }
-    }
-}
-
 /// A client that streams the log.
 struct Subscriber {
-    pass: StreamAuth<WebhooksManage>,
+    auth: StreamAuth<WebhooksManage>,
     scope: Scope,
     visibility: EventVisibility,
     filter: Filter,
@@ -242,7 +209,7 @@ impl Subscriber {
 
     /// Checks whether the credential is still valid, what it can see now, and whether the log has more.
     async fn recheck(&mut self) -> Result<()> {
-        let (credential, access) = self.pass.authorize().await?;
+        let (credential, access) = self.auth.authorize().await?;
         self.visibility = self.filter.visibility(credential.scopes, &access);
         self.may_have_more |= credential.sequence > self.position;
         self.checked_at = Instant::now();
@@ -254,7 +221,7 @@ impl Subscriber {
         let (visibility, filter) = (self.visibility.clone(), self.filter.clone());
         let after = self.position;
         let read = move |db: &Reader<'_>| log::notifications_after(db, &visibility, &filter, after);
-        let page = self.pass.app.db.read(self.scope.clone(), read).await?;
+        let page = self.auth.app.db.read(self.scope.clone(), read).await?;
         (self.position, self.may_have_more) = (page.examined_to, page.has_more);
         let mut text = String::new();
         for one in &page.notifications {

@@ -1,7 +1,10 @@
 //! Reads the account's notification log for a client that can see a part of it.
 
+use macros::query;
+
 use super::super::actions;
 use super::super::visibility::EventVisibility;
+use super::api;
 use crate::notification_kinds;
 use crate::paging::LogPage;
 use crate::prelude::*;
@@ -15,13 +18,18 @@ const MAX_RESPONSE_BYTES: usize = 512 * 1024;
 const MIN_BATCH: usize = 32;
 
 /// Which notifications to return.
-#[derive(Debug, Clone, Default)]
+#[query(items = "notifications")]
+#[derive(Clone, Default)]
 pub struct Filter {
-    /// Only those after this sequence number; `None` for all that are stored.
+    /// Only notifications after this sequence number. 0 means from the oldest that is stored. Default: 0, and for a
+    /// stream only new notifications.
+    #[param(number(0, i64::MAX), schema(minimum = 0))]
     pub after: Option<i64>,
-    /// Kinds such as `team.created`, or patterns such as `team.*`; empty for all.
+    /// Only these types, separated by commas, such as `team.created`, or `team.*` for all types of a group.
+    #[param(name = "type", with(api::read_types))]
     pub kinds: Vec<String>,
-    /// Only those about these teams; empty for all.
+    /// Only notifications about these teams, separated by commas.
+    #[param(name = "team_id")]
     pub team_ids: Vec<TeamId>,
 }
 
@@ -69,7 +77,7 @@ pub fn page(
     };
     let range = ScanRange { order: page.order, above, below, limit };
     let from_oldest = page.order == Order::Desc || page.last.is_none();
-    if !(from_oldest && filter.after.is_none()) {
+    if !(from_oldest && filter.after.unwrap_or(0) == 0) {
         check_stored(db, range.above)?;
     }
     let result = scan(db, visibility, filter, &range)?;

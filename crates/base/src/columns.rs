@@ -1,11 +1,11 @@
-//! The columns of a list, from which its table on a page and its CSV file are written.
+//! The columns of a table on a page or in a CSV file.
 
 use std::borrow::Cow;
 use std::fmt::Display;
 
 use kit::{Day, Id, Kind, LocalTime, Money, Timestamp};
 
-/// A column of a list of `Row`s.
+/// A column of a table of `Row`s.
 #[derive(Debug)]
 #[must_use]
 pub struct Column<Row> {
@@ -34,11 +34,6 @@ impl<Row> Column<Row> {
     /// A column of numbers or amounts that is only shown on the page.
     pub const fn number(label: &'static str, value: Value<Row>) -> Self {
         Self { is_number: true, ..Self::page(label, value) }
-    }
-
-    /// A column that is exported and shown on the page.
-    pub const fn both(key: &'static str, label: &'static str, value: Value<Row>) -> Self {
-        Self { key, ..Self::page(label, value) }
     }
 }
 

@@ -35,7 +35,7 @@ const ERROR_FUNCTIONS: [&str; 15] = [
 
 /// The functions of declarations, with a `.` before the name of a method. Labels in their arguments are translated when
 /// the page is shown. All functions of `Field` and `Column` are declarations too.
-const DECLARATIONS: [&str; 29] = [
+const DECLARATIONS: [&str; 30] = [
     ".about",
     ".back_label",
     ".date",
@@ -53,6 +53,7 @@ const DECLARATIONS: [&str; 29] = [
     ".or_reject",
     ".required",
     ".select",
+    ".select_later",
     ".warning",
     ".with_error",
     "Cell::Badge",

@@ -53,7 +53,7 @@ const COLUMNS: &[Column<MessageTemplate>] = &[
 async fn list(visitor: Admin) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Asc)?;
     let filters = FilterBar::new(&request.form).input("q", "Name", "search");
-    let q = Some(filters.text("q").to_owned()).filter(|text| !text.is_empty());
+    let q = filters.search("q");
     let filter = MessageTemplateFilter { q, ..MessageTemplateFilter::default() };
     let read = move |db: &Reader<'_>, page: &_| template::list(db, &filter, page);
     let rows = RowPage::read(&visitor, &request, read).await?;

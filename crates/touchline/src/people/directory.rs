@@ -52,15 +52,24 @@ pub(super) fn rows(db: &Reader<'_>, people: &[Person]) -> Result<Vec<PersonRow>>
     Ok(people.iter().map(row).collect())
 }
 
-/// The filter that a query describes.
-pub(super) fn read_filter(query: &Form) -> DirectoryFilter {
-    let text = |name| query.optional(name).map(|text: &str| text.chars().take(120).collect());
+/// The filters of the directory.
+pub(super) fn filter_bar(query: &Form) -> FilterBar {
+    FilterBar::new(query)
+        .input("q", "Name, email or phone", "search")
+        .select("role", "Role", "All", RELATIONS.map(|(of, label)| (of.as_str(), label)))
+        .select("team", "Team", "All", [(NO_TEAM, t!("Not on a team"))])
+        .select("age", "Age", "All", [("minor", "Minors")])
+        .clear(PEOPLE)
+}
+
+/// The people that the filters ask for.
+pub(super) fn read_filter(filters: &FilterBar) -> DirectoryFilter {
     DirectoryFilter {
-        text: text("q"),
-        relation: Relation::parse(query.text("role")),
-        team: query.text("team").parse().ok(),
-        without_team: query.text("team") == NO_TEAM,
-        minors: query.text("age") == "minor",
+        text: filters.search("q").map(|text| text.chars().take(120).collect()),
+        relation: Relation::parse(filters.text("role")),
+        team: filters.value("team"),
+        without_team: filters.text("team") == NO_TEAM,
+        minors: filters.text("age") == "minor",
         except: None,
     }
 }
@@ -78,13 +87,14 @@ struct DirectoryPage {
 /// What the page shows besides the people.
 struct DirectoryData {
     rows: Vec<PersonRow>,
-    teams: Vec<(String, String)>,
+    teams: Vec<(TeamId, String)>,
     duplicates: usize,
 }
 
 pub(super) async fn list(visitor: Admin) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Asc)?;
-    let filter = read_filter(&request.form);
+    let filters = filter_bar(&request.form);
+    let filter = read_filter(&filters);
     let is_first = request.form.optional("cursor").is_none();
     let read = move |db: &Reader<'_>, page: &_| directory::list(db, &filter, page);
     let RowPage { rows: people, next } = RowPage::read(&visitor, &request, read).await?;
@@ -92,18 +102,12 @@ pub(super) async fn list(visitor: Admin) -> PageResult {
     let read = move |db: &Reader<'_>| {
         let page = Page { limit: MAX_TEAMS, order: Order::Asc, last: None };
         let teams = team::list(db, &TeamAccess::AllTeams, &TeamFilter::default(), &page)?;
-        let teams = teams.into_iter().map(|team| (team.id.to_string(), team.name)).collect();
+        let teams = teams.into_iter().map(|team| (team.id, team.name)).collect();
         let duplicates = if is_first { duplicates::list(db)?.len() } else { 0 };
         Ok(DirectoryData { rows: rows(db, &people)?, teams, duplicates })
     };
-    let DirectoryData { rows, mut teams, duplicates } = visitor.read(read).await?;
-    teams.insert(0, (NO_TEAM.to_owned(), t!("Not on a team").to_owned()));
-    let filters = FilterBar::new(&request.form)
-        .input("q", "Name, email or phone", "search")
-        .select("role", "Role", "All", RELATIONS.map(|(of, label)| (of.as_str(), label)))
-        .select("team", "Team", "All", teams)
-        .select("age", "Age", "All", [("minor", "Minors")])
-        .clear(PEOPLE);
+    let DirectoryData { rows, teams, duplicates } = visitor.read(read).await?;
+    let filters = filters.options("team", teams);
     let frame = visitor.frame(t!("People"), Section::People);
     let frame = frame.flash(visitor.guest.done_flash(&FLASH_MESSAGES));
     let duplicates = if filters.is_active() { 0 } else { duplicates };

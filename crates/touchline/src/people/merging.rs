@@ -1,6 +1,6 @@
 //! `/people/{person}/merge`: choose the other record, compare both, and merge them.
 
-use super::directory::{PersonRow, read_filter, rows};
+use super::directory::{PersonRow, filter_bar, read_filter, rows};
 use super::{Admin, AdminForm, find, path};
 use crate::i18n::{Locale, format};
 use crate::prelude::*;
@@ -90,7 +90,7 @@ fn compare_path(from: PersonId, into: PersonId) -> String {
 }
 
 async fn choose_page(visitor: &Admin, from: Person, query: &Form) -> PageResult {
-    let filter = DirectoryFilter { except: Some(from.id), ..read_filter(query) };
+    let filter = DirectoryFilter { except: Some(from.id), ..read_filter(&filter_bar(query)) };
     let searched = filter.text.clone().unwrap_or_default();
     let (id, name) = (from.id, person::display_name(&from));
     let read = move |db: &Reader<'_>| {

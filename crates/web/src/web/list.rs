@@ -1,4 +1,4 @@
-//! Lists of a resource, from one declaration of its columns: the table on a page and the rows of a CSV file.
+//! The table of a list on a page, from the declaration of its columns.
 //!
 //! `templates/parts.html` describes how to write a page with a list.
 
@@ -122,7 +122,8 @@ mod tests {
     }
 
     const COLUMNS: &[Column<Member>] = &[
-        Column::both("name", "Name", |member| Cell::name(member.name).link("/members/1")),
+        Column::page("Name", |member| Cell::name(member.name).link("/members/1")),
+        Column::csv("name", |member| Cell::name(member.name)),
         Column::number("Paid", |member| member.paid.cell()),
         Column::csv("paid", |member| member.paid.cell()),
         Column::csv("id", |_| Cell::text("mem_1")),

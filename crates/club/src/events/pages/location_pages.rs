@@ -110,9 +110,9 @@ async fn staff_access<N: Permission>(visitor: &Visitor<N>) -> Result<TeamAccess>
 
 async fn list(visitor: Visitor<EventsWrite>) -> PageResult {
     let access = staff_access(&visitor).await?;
-    let asked = ListRequest::from_visitor(&visitor, Order::Asc)?;
+    let request = ListRequest::from_visitor(&visitor, Order::Asc)?;
     let choices = [("archived", t!("Archived places")), ("all", t!("All places"))];
-    let filters = FilterBar::new(&asked.form)
+    let filters = FilterBar::new(&request.form)
         .select("state", "Show", "Active places", choices)
         .input("q", "Name", "search");
     let status = match filters.text("state") {
@@ -120,10 +120,10 @@ async fn list(visitor: Visitor<EventsWrite>) -> PageResult {
         "all" => None,
         _ => Some(Status::Active),
     };
-    let q = Some(filters.text("q").to_owned()).filter(|text| !text.is_empty());
+    let q = filters.search("q");
     let filter = LocationFilter { status, q, ..LocationFilter::default() };
     let read = move |db: &Reader<'_>, page: &_| location::list(db, &access, &filter, page);
-    let places = RowPage::read(&visitor, &asked, read).await?;
+    let places = RowPage::read(&visitor, &request, read).await?;
     let row = |place: Location| Row { links: MapLinks::new(&place), place };
     let rows = places.rows.into_iter().map(row).collect();
     let frame =

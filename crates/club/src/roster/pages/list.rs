@@ -186,7 +186,7 @@ pub(super) async fn show(
     let filter = MemberFilter {
         status,
         excluded_status: status.is_none().then_some(MemberStatus::Removed),
-        q: Some(filters.text("q").to_owned()).filter(|text| !text.is_empty()),
+        q: filters.search("q"),
         ..MemberFilter::default()
     };
     let page = Page { limit: MAX_MEMBERS, order: Order::Asc, last: None };

@@ -47,9 +47,9 @@ struct ListPage {
 }
 
 pub(super) async fn show(visitor: Visitor<TeamsRead>) -> PageResult {
-    let asked = ListRequest::from_visitor(&visitor, Order::Asc)?;
+    let request = ListRequest::from_visitor(&visitor, Order::Asc)?;
     let choices = [("archived", t!("Archived teams")), ("all", t!("All teams"))];
-    let filters = FilterBar::new(&asked.form).input("q", "Name", "search").select(
+    let filters = FilterBar::new(&request.form).input("q", "Name", "search").select(
         "state",
         "Show",
         "Active teams",
@@ -60,13 +60,13 @@ pub(super) async fn show(visitor: Visitor<TeamsRead>) -> PageResult {
         "all" => None,
         _ => Some(Status::Active),
     };
-    let q = Some(filters.text("q").to_owned()).filter(|text| !text.is_empty());
+    let q = filters.search("q");
     let filter = TeamFilter { status, q, ..TeamFilter::default() };
     let teams = match visitor.visit.club {
         Some(_) => {
             let access = visitor.team_access().await?;
             let read = move |db: &Reader<'_>, page: &_| team::list(db, &access, &filter, page);
-            RowPage::read(&visitor, &asked, read).await?
+            RowPage::read(&visitor, &request, read).await?
         }
         None => RowPage { rows: Vec::new(), next: String::new() },
     };

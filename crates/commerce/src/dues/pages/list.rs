@@ -126,29 +126,29 @@ struct ListPage {
     teams: Vec<(TeamId, String)>,
 }
 
-/// The parsed filter. Invalid values are ignored.
-fn due_filter(query: &Form) -> DueFilter {
-    let is_status = |status: &str| (query.text("status") == status).then_some(true);
+/// The dues that the filters ask for. Invalid values are ignored.
+fn due_filter(filters: &FilterBar) -> DueFilter {
+    let is_status = |status: &str| (filters.text("status") == status).then_some(true);
     DueFilter {
-        team_id: query.text("team").parse().ok(),
-        charge_id: query.text("charge").parse().ok(),
-        payer_id: query.text("payer").parse().ok(),
-        status: Status::parse(query.text("status")),
+        team_id: filters.value("team"),
+        charge_id: filters.value("charge"),
+        payer_id: filters.value("payer"),
+        status: Status::parse(filters.text("status")),
         overdue: is_status("overdue"),
         unpaid: is_status(UNPAID),
         received: is_status(RECEIVED),
-        currency: query.text("currency").parse().ok(),
-        category: Category::parse(query.text("category")),
-        q: query.optional("q").map(ToOwned::to_owned),
+        currency: filters.value("currency"),
+        category: Category::parse(filters.text("category")),
+        q: filters.search("q"),
         ..DueFilter::default()
     }
 }
 
 /// The filters above the list.
-fn filter_bar(query: &Form, teams: &[(TeamId, String)]) -> FilterBar {
+fn filter_bar(query: &Form) -> FilterBar {
     FilterBar::new(query)
         .select("status", "Status", "All", STATES.map(|(value, label)| (value, t!(label))))
-        .select("team", "Team", "All", teams.iter().map(|(id, name)| (id, name)))
+        .select_later("team", "Team", "All")
         .select("category", "Category", "All", formatting::categories())
         .input("q", "Name or title", "search")
         .input("charge", "", "hidden")
@@ -179,13 +179,14 @@ pub(super) fn rows(db: &Reader<'_>, dues: Vec<DueView>, own: &[PersonId]) -> Res
 }
 
 pub(super) async fn list(visitor: Treasurer) -> PageResult {
-    let asked = ListRequest::from_visitor(&visitor, Order::Desc)?;
-    let filter = due_filter(&asked.form);
+    let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
+    let filters = filter_bar(&request.form);
+    let filter = due_filter(&filters);
     let page = move |db: &Reader<'_>, page: &Page<DueId>| {
         due::list(db, &TeamAccess::AllTeams, &filter, page)
     };
-    let RowPage { rows: dues, next } = RowPage::read(&visitor, &asked, page).await?;
-    let filter = due_filter(&asked.form);
+    let RowPage { rows: dues, next } = RowPage::read(&visitor, &request, page).await?;
+    let filter = due_filter(&filters);
     let load = move |db: &Reader<'_>| {
         let teams = teams::list(db, &TeamFilter::default())?;
         let payers = filter.payer_id.into_iter().collect();
@@ -204,7 +205,7 @@ pub(super) async fn list(visitor: Treasurer) -> PageResult {
         Ok((all, listed, teams, rows(db, dues, &[])?, payer))
     };
     let (all, listed, teams, rows, payer) = visitor.read(load).await?;
-    let filters = filter_bar(&asked.form, &teams);
+    let filters = filters.options("team", teams.iter().map(|(id, name)| (id, name)));
     let is_overdue = filters.text("status") == "overdue";
     let columns = if is_overdue { OVERDUE_COLUMNS } else { COLUMNS };
     let frame = visitor.frame(t!("Dues"), Section::Dues);

@@ -73,10 +73,10 @@ const COLUMNS: &[Column<CodeRow>] = &[
 list_page!(CodesPage, "shop/codes.html");
 
 pub(super) async fn list(visitor: AdminVisitor) -> PageResult {
-    let asked = ListRequest::from_visitor(&visitor, Order::Desc)?;
+    let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let choices = [("archived", t!("Archived")), ("all", t!("All codes"))];
     let filters =
-        FilterBar::new(&asked.form).select("state", "Status", "All except archived", choices);
+        FilterBar::new(&request.form).select("state", "Status", "All except archived", choices);
     let status = match filters.text("state") {
         "archived" => Some(Status::Archived),
         "all" => None,
@@ -84,7 +84,7 @@ pub(super) async fn list(visitor: AdminVisitor) -> PageResult {
     };
     let filter = DiscountFilter { status, ..DiscountFilter::default() };
     let read = move |db: &Reader<'_>, page: &_| discount::list(db, &filter, page);
-    let RowPage { rows, next } = RowPage::read(&visitor, &asked, read).await?;
+    let RowPage { rows, next } = RowPage::read(&visitor, &request, read).await?;
     let now = visitor.app().clock.now();
     let load = move |db: &Reader<'_>| {
         let rows = with_sellers(db, rows, |code: &Discount| code.team_id)?.into_iter();

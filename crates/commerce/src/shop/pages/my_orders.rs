@@ -33,12 +33,12 @@ struct MyOrdersPage {
 }
 
 pub(super) async fn list(visitor: OrderVisitor) -> PageResult {
-    let asked = ListRequest::from_visitor(&visitor, paging::Order::Desc)?;
+    let request = ListRequest::from_visitor(&visitor, paging::Order::Desc)?;
     let roster_access = visitor.roster_access().await?;
     let access = family_only_access(&roster_access);
     let read =
         move |db: &Reader<'_>, page: &_| listing::list(db, &access, &OrderFilter::default(), page);
-    let RowPage { rows, next } = RowPage::read(&visitor, &asked, read).await?;
+    let RowPage { rows, next } = RowPage::read(&visitor, &request, read).await?;
     let load = move |db: &Reader<'_>| {
         Ok((OrderRow::all(db, rows, "/store/orders")?, account::find(db)?.timezone))
     };

@@ -16,23 +16,36 @@ use crate::web::export::ExportSource;
 use crate::web::list::{Cell, Column, FilterBar, List};
 use crate::web::prelude::*;
 
-/// The orders that a query asks for. Invalid values are ignored.
-pub(super) fn order_filter(query: &Form) -> OrderFilter {
+/// The filters of the list.
+pub(super) fn filter_bar(query: &Form) -> FilterBar {
+    FilterBar::new(query)
+        .input("q", "Name or number", "text")
+        .select("state", "Status", "Any", STATUS_OPTIONS)
+        .select_later("product", "Product", "Any")
+        .select_later("team", "Sold by", "Any seller")
+}
+
+/// The orders that the filters ask for. Invalid values are ignored.
+pub(super) fn order_filter(filters: &FilterBar) -> OrderFilter {
     OrderFilter {
-        team_id: query.text("team").parse().ok(),
-        status: Status::parse(query.text("state")),
-        product_id: query.text("product").parse().ok(),
-        q: query.optional("q").map(ToOwned::to_owned),
+        team_id: filters.value("team"),
+        status: Status::parse(filters.text("state")),
+        product_id: filters.value("product"),
+        q: filters.search("q"),
         ..OrderFilter::default()
     }
 }
 
-/// Describes the filters of a query as text.
-pub(super) fn describe(db: &Reader<'_>, access: &TeamAccess, query: &Form) -> Result<String> {
-    let state = STATUS_OPTIONS.iter().find(|(word, _)| *word == query.text("state"));
+/// Describes the filters as text.
+pub(super) fn describe(
+    db: &Reader<'_>,
+    access: &TeamAccess,
+    filters: &FilterBar,
+) -> Result<String> {
+    let state = STATUS_OPTIONS.iter().find(|(word, _)| *word == filters.text("state"));
     let state = state.map(|(_, label)| format!("“{}”", t!(*label)));
-    let search = query.optional("q").map(|q| format!("“{q}”"));
-    let filter = order_filter(query);
+    let search = filters.search("q").map(|q| format!("“{q}”"));
+    let filter = order_filter(filters);
     let seller = filter.team_id.map(|team| find_seller(db, Some(team))).transpose()?;
     let team = seller.map(|seller| t!("sold by {seller}", seller));
     let product = filter.product_id.map(|id| product::find(db, access, id)).transpose()?;
@@ -124,12 +137,13 @@ struct OrdersPage {
 }
 
 pub(super) async fn list(visitor: AdminVisitor) -> PageResult {
-    let asked = ListRequest::from_visitor(&visitor, paging::Order::Desc)?;
-    let filter = order_filter(&asked.form);
+    let request = ListRequest::from_visitor(&visitor, paging::Order::Desc)?;
+    let filters = filter_bar(&request.form);
+    let filter = order_filter(&filters);
     let read =
         move |db: &Reader<'_>, page: &_| listing::list(db, &TeamAccess::AllTeams, &filter, page);
-    let RowPage { rows, next } = RowPage::read(&visitor, &asked, read).await?;
-    let filter = order_filter(&asked.form);
+    let RowPage { rows, next } = RowPage::read(&visitor, &request, read).await?;
+    let filter = order_filter(&filters);
     let load = move |db: &Reader<'_>| {
         let everywhere = &TeamAccess::AllTeams;
         let sums = listing::totals(db, everywhere, &filter)?;
@@ -137,15 +151,11 @@ pub(super) async fn list(visitor: AdminVisitor) -> PageResult {
         Ok((OrderRow::all(db, rows, "/admin/orders")?, sums, options))
     };
     let (rows, sums, (teams, products)) = visitor.read(load).await?;
-    let filters = FilterBar::new(&asked.form)
-        .input("q", "Name or number", "text")
-        .select("state", "Status", "Any", STATUS_OPTIONS)
-        .select("product", "Product", "Any", products)
-        .select("team", "Sold by", "Any seller", teams);
+    let filters = filters.options("product", products).options("team", teams);
     let list = List::new(t!("Orders"), COLUMNS, &rows, &visitor.times());
     let frame =
         visitor.frame(t!("Orders"), Section::Orders).flash(visitor.guest.done_flash(&PLACED));
-    let print_url = format!("/store/orders/print?{}", asked.filters());
+    let print_url = format!("/store/orders/print?{}", request.filters());
     let list = list.next(next).filters(filters);
     render(StatusCode::OK, &OrdersPage { frame, list, sums, print_url })
 }

@@ -1,6 +1,6 @@
 //! Printable lists: orders, and the pickup list of a product. Coaches can print those of their teams.
 
-use super::orders::{OrderRow, PRINTED, describe, order_filter};
+use super::orders::{OrderRow, PRINTED, describe, filter_bar, order_filter};
 use super::{find_seller, sums};
 use crate::accounts::account;
 use crate::paging;
@@ -60,16 +60,17 @@ struct PrintedOrdersPage {
 }
 
 pub(super) async fn orders(visitor: SellerVisitor) -> PageResult {
-    let (query, access) = (visitor.guest.query()?, managed_access(&visitor).await?);
+    let filters = filter_bar(&visitor.guest.query()?);
+    let access = managed_access(&visitor).await?;
     let frame = list_frame(&visitor, t!("Orders").to_owned(), Section::Orders);
     let path = if frame.is_admin { "/admin/orders" } else { "/store/orders" };
     let load = move |db: &Reader<'_>| {
-        let filter = order_filter(&query);
+        let filter = order_filter(&filters);
         let mut orders = listing::list(db, &access, &filter, &first_page())?;
         let more = truncate(&mut orders);
         let sums = listing::totals(db, &access, &filter)?;
         let rows = OrderRow::all(db, orders, path)?;
-        Ok((rows, sums, more, account::find(db)?.timezone, describe(db, &access, &query)?))
+        Ok((rows, sums, more, account::find(db)?.timezone, describe(db, &access, &filters)?))
     };
     let (rows, sums, more, zone, filter_text) = visitor.read(load).await?;
     let times = (visitor.app().clock.now(), zone);

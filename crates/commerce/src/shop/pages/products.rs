@@ -53,8 +53,12 @@ const COLUMNS: &[Column<ProductRow>] = &[
 ];
 
 pub(super) async fn list(visitor: AdminVisitor) -> PageResult {
-    let asked = ListRequest::from_visitor(&visitor, Order::Desc)?;
-    let (status, on_sale) = match asked.form.text("state") {
+    let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
+    let filters = FilterBar::new(&request.form)
+        .input("q", "Name", "text")
+        .select("state", "Status", "All except archived", STATES)
+        .select_later("team", "Sold by", "Any seller");
+    let (status, on_sale) = match filters.text("state") {
         "on_sale" => (Some(Status::Active), Some(true)),
         "off_sale" => (Some(Status::Active), Some(false)),
         "archived" => (Some(Status::Archived), None),
@@ -62,16 +66,16 @@ pub(super) async fn list(visitor: AdminVisitor) -> PageResult {
         _ => (Some(Status::Active), None),
     };
     let filter = ProductFilter {
-        team_id: asked.form.text("team").parse().ok(),
+        team_id: filters.value("team"),
         status,
         on_sale,
-        q: asked.form.optional("q").map(ToOwned::to_owned),
+        q: filters.search("q"),
         ..ProductFilter::default()
     };
     let read = move |db: &Reader<'_>, page: &_| {
         product_listing::list(db, &TeamAccess::AllTeams, &filter, page)
     };
-    let RowPage { rows, next } = RowPage::read(&visitor, &asked, read).await?;
+    let RowPage { rows, next } = RowPage::read(&visitor, &request, read).await?;
     let now = visitor.app().clock.now();
     let load = move |db: &Reader<'_>| {
         let rows = with_sellers(db, rows, |product: &Product| product.record.team_id)?;
@@ -80,10 +84,7 @@ pub(super) async fn list(visitor: AdminVisitor) -> PageResult {
         Ok((products, team_options(db)?, account::find(db)?.timezone))
     };
     let (products, teams, zone) = visitor.read(load).await?;
-    let filters = FilterBar::new(&asked.form)
-        .input("q", "Name", "text")
-        .select("state", "Status", "All except archived", STATES)
-        .select("team", "Sold by", "Any seller", teams);
+    let filters = filters.options("team", teams);
     let list =
         List::new(t!("Products"), COLUMNS, &products, &(now, zone)).next(next).filters(filters);
     let frame = visitor.frame(t!("Store"), Section::Store).flash(visitor.guest.done_flash(&DONE));

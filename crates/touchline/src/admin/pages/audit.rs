@@ -28,9 +28,9 @@ pub(super) fn router() -> Router<App> {
 }
 
 /// Reads the filter. Days are in the club's time zone, and the last day is included.
-fn read_filter(query: &Form, zone: &Zone) -> Filter {
-    let text = |name| Some(short_text(query, name)).filter(|text| !text.is_empty());
-    let day = |name: &str| query.text(name).parse::<Day>().ok();
+fn read_filter(filters: &FilterBar, zone: &Zone) -> Filter {
+    let text = |name| Some(short_text(filters, name)).filter(|text| !text.is_empty());
+    let day = |name| filters.value::<Day>(name);
     let midnight = |day: Day| zone.resolve(day.at_midnight());
     Filter {
         actor: text("actor"),
@@ -41,8 +41,8 @@ fn read_filter(query: &Form, zone: &Zone) -> Filter {
     }
 }
 
-fn short_text(query: &Form, name: &str) -> String {
-    query.text(name).chars().take(MAX_FILTER_CHARS).collect()
+fn short_text(filters: &FilterBar, name: &str) -> String {
+    filters.text(name).chars().take(MAX_FILTER_CHARS).collect()
 }
 
 fn filter_bar(query: &Form) -> FilterBar {
@@ -186,7 +186,8 @@ struct ListPage {
 async fn list(visitor: Admin) -> PageResult {
     let request = ListRequest::from_visitor(&visitor, Order::Desc)?;
     let zone = visitor.read(account::find).await?.timezone;
-    let filter = read_filter(&request.form, &zone);
+    let filters = filter_bar(&request.form);
+    let filter = read_filter(&filters, &zone);
     let page: Page<i64> = request.page(&visitor)?;
     let (before, limit) = (page.last, page.limit);
     let read = move |db: &store::Reader<'_>| {
@@ -200,7 +201,7 @@ async fn list(visitor: Admin) -> PageResult {
     let page = ListPage {
         frame: visitor.frame(t!("Audit log"), Section::AuditLog),
         csv_href: format!("/admin/audit.csv?{}", request.filters()),
-        filters: filter_bar(&request.form),
+        filters,
         entries: log.entries.into_iter().map(|entry| EntryView::new(entry, &names)).collect(),
         next: next.unwrap_or_default(),
         cut_short: log.cut_short,
@@ -213,16 +214,16 @@ async fn list(visitor: Admin) -> PageResult {
 
 async fn download(visitor: Admin) -> PageResult {
     let zone = visitor.read(account::find).await?.timezone;
-    let query = visitor.guest.query()?;
+    let filters = filter_bar(&visitor.guest.query()?);
     let account = visitor.club()?.to_string();
-    let text = |name| short_text(&query, name);
+    let text = |name| short_text(&filters, name);
     let details = json!({
         "actor": text("actor"), "action": text("action"), "subject": text("subject"),
         "from": text("from"), "to": text("to"),
     });
     let record_export = move |tx: &Tx<'_>| tx.audit("audit_log.exported", &account, &details);
     visitor.write(record_export).await?;
-    let file = Download { table: AuditTable(read_filter(&query, &zone)), bom: false };
+    let file = Download { table: AuditTable(read_filter(&filters, &zone)), bom: false };
     Ok(file.send(ExportSource::of_club(&visitor)?, "audit.csv").await?)
 }
 

@@ -73,7 +73,7 @@ impl FilledForm {
             Kind::Group(_) | Kind::Slot | Kind::File => Ok(None),
             Kind::Rows(rows) => self.read_rows(field, &rows, applies),
             _ if !applies => {
-                let shown = self.shown(field, field.name).unwrap_or_default();
+                let shown = self.shown_value(field, field.name).unwrap_or_default();
                 match field.rejection {
                     "" => {}
                     _ if self.values.text(field.name) == shown => {}
@@ -107,14 +107,14 @@ impl FilledForm {
     }
 
     /// The value that was shown, if there is a hidden field with it.
-    fn shown(&self, field: &Field, name: &str) -> Option<&str> {
+    fn shown_value(&self, field: &Field, name: &str) -> Option<&str> {
         let row = row_number(field, name).map(|number| number.to_string());
         let shown_in = field.shown_in.replace("{row}", &row.unwrap_or_default());
         self.values.get(&shown_in).map(str::trim).filter(|_| !shown_in.is_empty())
     }
 
     fn read_text(&self, field: &Field, name: &str) -> Parsed {
-        if self.shown(field, name) == Some(self.text(name)) {
+        if self.shown_value(field, name) == Some(self.text(name)) {
             return Ok(None);
         }
         let text = match field.kind {

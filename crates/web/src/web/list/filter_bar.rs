@@ -1,4 +1,6 @@
-//! The filters above a list.
+//! The filters above a list. They are declared once, in a [`FilterBar`], which shows and reads them.
+
+use std::str::FromStr;
 
 use askama::Template;
 use askama::filters::HtmlSafe;
@@ -54,10 +56,33 @@ impl FilterBar {
         any: &'static str,
         options: impl IntoIterator<Item = (V, L)>,
     ) -> Self {
+        let bar = self.field(Field {
+            name,
+            label,
+            kind: "select",
+            options: vec![(String::new(), any.into_text())],
+            error: "",
+        });
+        bar.options(name, options)
+    }
+
+    /// Adds a choice whose options are added later, because the rows are read before them.
+    pub fn select_later(self, name: &'static str, label: &'static str, any: &'static str) -> Self {
+        self.select(name, label, any, [("", ""); 0])
+    }
+
+    /// Adds options to a choice.
+    pub fn options<V: ToString, L: Label>(
+        mut self,
+        name: &str,
+        options: impl IntoIterator<Item = (V, L)>,
+    ) -> Self {
         let options =
             options.into_iter().map(|(value, label)| (value.to_string(), label.into_text()));
-        let options = [(String::new(), any.into_text())].into_iter().chain(options).collect();
-        self.field(Field { name, label, kind: "select", options, error: "" })
+        if let Some(field) = self.fields.iter_mut().find(|field| field.name == name) {
+            field.options.extend(options);
+        }
+        self
     }
 
     fn field(mut self, field: Field) -> Self {
@@ -72,7 +97,21 @@ impl FilterBar {
 
     /// The value of a filter. Empty if it is not set.
     pub fn text(&self, name: &str) -> &str {
+        debug_assert!(
+            self.fields.iter().any(|field| field.name == name),
+            "{name} is not a filter of this list"
+        );
         self.query.text(name)
+    }
+
+    /// The value of a filter, such as an id. `None` if it is not set or invalid.
+    pub fn value<T: FromStr>(&self, name: &str) -> Option<T> {
+        self.text(name).parse().ok()
+    }
+
+    /// The text that somebody searches for.
+    pub fn search(&self, name: &str) -> Option<String> {
+        Some(self.text(name).to_owned()).filter(|text| !text.is_empty())
     }
 
     /// Whether any filter is set.
@@ -102,10 +141,13 @@ mod tests {
         let bar = FilterBar::new(&query)
             .input("q", "Name", "search")
             .select("state", "Status", "All", [("open", "Open")])
-            .select("team", "Team", "Any", [(1, "U10"), (2, "U12")])
-            .input("payer", "", "hidden");
+            .select_later("team", "Team", "Any")
+            .input("payer", "", "hidden")
+            .options("team", [(1, "U10"), (2, "U12")]);
         let pairs: Vec<_> = bar.pairs().collect();
         assert_eq!(pairs, [("q", "a\""), ("team", "2"), ("payer", "per_1")]);
+        assert_eq!((bar.value::<i64>("team"), bar.value::<i64>("q")), (Some(2), None));
+        assert_eq!((bar.search("q").as_deref(), bar.search("state")), (Some("a\""), None));
         let html = bar.clear("/list").to_string();
         for part in [
             "<form class=\"filters\" method=\"get\" role=\"search\">",

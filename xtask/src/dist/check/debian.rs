@@ -2,6 +2,7 @@
 
 use super::machine::{Machine, Network};
 use crate::dist::{DATA_FOLDER, Release, debian};
+use crate::job::Job;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -10,6 +11,11 @@ const SETTINGS: &str = "/etc/touchline/touchline.toml";
 const TEAMS: &str = "http://127.0.0.1:8080/api/public/v1/teams";
 /// A change that an upgrade must keep.
 const CHANGED_SETTING: &str = "log = \"warn\"\n";
+const DATABASE: &str = "/var/lib/touchline/touchline.db";
+/// A database with the schema of an earlier version, as SQL of SQLite.
+const OLDER_DATA: &str = include_str!("older_data.sql");
+/// The club in it.
+const OLDER_ACCOUNT: &str = "acc_01kdvdmq00e008000000000001";
 
 /// A club that was created with the packaged program.
 pub(super) struct Club {
@@ -18,7 +24,8 @@ pub(super) struct Club {
     pub(super) authorization: String,
 }
 
-/// Installs the package, creates data, upgrades, removes and purges the package. The data is always kept.
+/// Installs the package, creates data, upgrades with the data of an earlier version, removes and purges the package. The
+/// data is always kept.
 pub(super) fn check(release: &Release, machine: &Machine) -> Result<String, String> {
     install(release, machine, &release.version)?;
     check_permissions(machine)?;
@@ -30,27 +37,54 @@ pub(super) fn check(release: &Release, machine: &Machine) -> Result<String, Stri
     expect_status(machine, 201, &created)?;
     check_backup(machine)?;
     drop(service);
-    append(&machine.path(SETTINGS), CHANGED_SETTING)?;
-
     let newer = format!("{}+upgrade", release.version);
-    install(release, machine, &newer)?;
-    let installed = machine.run(Network::Own, &["dpkg-query", "--show", "touchline"])?.join("");
-    if !installed.ends_with(&newer) || !read(machine, SETTINGS)?.ends_with(CHANGED_SETTING) {
-        return Err(format!("the upgrade to {newer} lost a setting or left {installed}"));
-    }
-    check_data(machine, &club)?;
+    let club = check_upgrade(release, machine, &newer)?;
 
     machine.run(Network::Own, &["dpkg", "--remove", "touchline"])?;
-    expect_files(machine, &["/var/lib/touchline/touchline.db", SETTINGS], &["/usr/bin/touchline"])?;
+    expect_files(machine, &[DATABASE, SETTINGS], &["/usr/bin/touchline"])?;
     let lines = machine.run(Network::Own, &["dpkg", "--purge", "touchline"])?;
-    expect_files(machine, &["/var/lib/touchline/touchline.db"], &[SETTINGS])?;
+    expect_files(machine, &[DATABASE], &[SETTINGS])?;
     if !lines.iter().any(|line| line.contains(DATA_FOLDER)) {
         return Err("purging the package did not say where the data still is".into());
     }
 
     install(release, machine, &newer)?;
     check_data(machine, &club)?;
-    Ok("installed, upgraded, removed, purged and installed again, with the same data".into())
+    Ok("installed, upgraded with older data, removed, purged and installed again, with the same data".into())
+}
+
+/// Upgrades to a newer package with changed settings and the data of an earlier version, which the service migrates.
+/// Returns the club of that data.
+fn check_upgrade(release: &Release, machine: &Machine, newer: &str) -> Result<Club, String> {
+    append(&machine.path(SETTINGS), CHANGED_SETTING)?;
+    restore_older_data(machine)?;
+    install(release, machine, newer)?;
+    let installed = machine.run(Network::Own, &["dpkg-query", "--show", "touchline"])?.join("");
+    if !installed.ends_with(newer) || !read(machine, SETTINGS)?.ends_with(CHANGED_SETTING) {
+        return Err(format!("the upgrade to {newer} lost a setting or left {installed}"));
+    }
+    let service = machine.start_service()?;
+    let authorization = create_key(machine, OLDER_ACCOUNT, &[])?;
+    drop(service);
+    let club = Club { account: OLDER_ACCOUNT.to_owned(), authorization };
+    check_data(machine, &club)?;
+    Ok(club)
+}
+
+/// Replaces the database by one of an earlier version.
+fn restore_older_data(machine: &Machine) -> Result<(), String> {
+    for suffix in ["", "-wal", "-shm"] {
+        let path = machine.path(&format!("{DATABASE}{suffix}"));
+        if path.exists() {
+            fs::remove_file(&path).map_err(|e| format!("cannot delete {}: {e}", path.display()))?;
+        }
+    }
+    let (dump, database) = (machine.path("/tmp/older_data.sql"), machine.path(DATABASE));
+    fs::write(&dump, OLDER_DATA).map_err(|e| format!("cannot write {}: {e}", dump.display()))?;
+    let read = format!(".read '{}'", dump.display());
+    Job::new("sqlite3", [database.as_os_str(), read.as_ref()]).run_checked()?;
+    machine.run(Network::Own, &["chown", "touchline:touchline", DATABASE])?;
+    machine.run(Network::Own, &["chmod", "0600", DATABASE]).map(drop)
 }
 
 /// The unit is valid and enabled. Systemd itself cannot run here.

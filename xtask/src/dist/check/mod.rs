@@ -12,8 +12,12 @@ use machine::Machine;
 use std::time::Instant;
 
 /// The programs that the tests run on this machine, and their Debian packages.
-const PROGRAMS: [(&str, &str); 3] =
-    [("/usr/sbin/debootstrap", "debootstrap"), ("/usr/bin/curl", "curl"), ("/sbin/ip", "iproute2")];
+const PROGRAMS: [(&str, &str); 4] = [
+    ("/usr/sbin/debootstrap", "debootstrap"),
+    ("/usr/bin/curl", "curl"),
+    ("/sbin/ip", "iproute2"),
+    ("/usr/bin/sqlite3", "sqlite3"),
+];
 
 /// The results so far.
 #[derive(Default)]

@@ -37,7 +37,9 @@ macro_rules! object_names {
     (@load $kind:ty, $sql:literal, $format:expr) => {
         Some(|db, ids| {
             let mut names = $crate::names::read::<$kind>(db, ids, $sql)?;
-            names.iter_mut().for_each(|(_, name)| *name = $format(name));
+            for (_, name) in &mut names {
+                *name = $format(name);
+            }
             Ok(names)
         })
     };

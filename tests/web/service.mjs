@@ -73,8 +73,8 @@ export class Network {
 
 /** A running service with its command line. */
 export class Service {
-  constructor({ url, folder, startup, emailLog, stop }) {
-    Object.assign(this, { url, folder, startup, emailLog, stop: stop ?? (() => {}) })
+  constructor({ url, folder, startup, emailLog, settings, stop }) {
+    Object.assign(this, { url, folder, startup, emailLog, settings, stop: stop ?? (() => {}) })
   }
 
   /** The service that all tests share. */
@@ -123,7 +123,7 @@ export class Service {
       await stop()
       throw error
     }
-    const service = new Service({ url, folder, startup: JSON.parse(out() || '{}'), stop })
+    const service = new Service({ url, folder, startup: JSON.parse(out() || '{}'), settings, stop })
     return Object.assign(service, { log: err, signal: (name) => child.kill(name) })
   }
 
@@ -141,7 +141,7 @@ export class Service {
   async run(args, input = '') {
     const output = await new Promise((done, failed) => {
       const all = [...args, '--json', '--data', this.folder]
-      const child = execFile(PROGRAM, all, { env: environment() }, (error, out, err) =>
+      const child = execFile(PROGRAM, all, { env: { ...environment(), ...this.settings } }, (error, out, err) =>
         error ? failed(new Error(`touchline ${args.join(' ')}: ${err || error.message}`)) : done(out),
       )
       // A command that reads no input may have exited already; its output tells the result.

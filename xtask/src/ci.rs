@@ -1,7 +1,7 @@
 //! The checks that must pass before a change is merged, cheapest first.
 
 use crate::suite::{self, cargo};
-use crate::{i18n, openapi, workspace};
+use crate::{client, i18n, openapi, workspace};
 use std::time::Instant;
 
 const FORMAT: &[&str] = &["fmt", "--all", "--check"];
@@ -13,7 +13,10 @@ pub(crate) fn run() -> Result<(), String> {
     run_step("clippy", || run_cargo(LINTS))?;
     let report = run_step("test", suite::run_all)?;
     // Checked even if a test fails, so that both problems are reported in one run.
-    let generated = run_step("gen", || openapi::check_with(&workspace::service_binary()?));
+    let generated = run_step("gen", || {
+        openapi::check_with(&workspace::service_binary()?)?;
+        client::check()
+    });
     let tests = report.finish();
     match (tests, generated) {
         (Err(failed), Err(stale)) => Err(format!("{failed}; {stale}")),

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 pub(crate) const CHROMIUM: &str = "/usr/bin/chromium";
+const NODE_22: &str = "node@22.23.3";
 const CLUSTER_CONFIG: &str = "/etc/postgresql-common/createcluster.conf";
 
 /// Installs PostgreSQL and, for the web checks, Chromium. Returns the folder of PostgreSQL's programs.
@@ -31,18 +32,50 @@ pub(crate) fn programs(programs: &[(&str, &str)]) -> Result<(), String> {
     if missing.is_empty() { Ok(()) } else { install(&missing) }
 }
 
-/// Installs the Node packages of the lock file into `tests/web/node_modules`.
-pub(crate) fn from_npm() -> Result<(), String> {
-    let folder = workspace::web_tests_folder();
+/// Installs the Node packages of a folder's lock file into its `node_modules`.
+pub(crate) fn from_npm(folder: &Path) -> Result<(), String> {
     let lock = folder.join("package-lock.json");
     let stamp = folder.join("node_modules/.installed");
     if same_content(&lock, &stamp) {
         return Ok(());
     }
-    println!("installing the packages of tests/web from npm ...");
+    let name = folder.strip_prefix(workspace::root()).unwrap_or(folder);
+    println!("installing the packages of {} from npm ...", name.display());
     let args = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
-    Job::new("npm", args).current_dir(&folder).run_checked()?;
+    Job::new("npm", args).current_dir(folder).run_checked()?;
     write_stamp(&lock, &stamp)
+}
+
+/// Node 22, which the generator of the TypeScript client needs. Installed from npm if Node is older.
+pub(crate) fn node_22() -> Result<PathBuf, String> {
+    let version = Job::new("node", ["--version"]).quiet().run_checked()?;
+    if version.first().is_some_and(|version| is_new_enough(version)) {
+        return Ok("node".into());
+    }
+    npm_program(NODE_22)
+}
+
+/// A program that npm provides as a package: `deno@2.9.6`. It is installed on first use.
+pub(crate) fn npm_program(package: &str) -> Result<PathBuf, String> {
+    let name = package.split('@').next().unwrap_or(package);
+    let folder = workspace::tools_folder()?.join(package);
+    let program = folder.join("node_modules/.bin").join(name);
+    if !program.exists() {
+        println!("installing {package} from npm ...");
+        // The install scripts of these packages put the program for this machine in its place.
+        let args = ["install", "--no-audit", "--no-fund", "--loglevel=error"];
+        let args = args.iter().chain(&["--ignore-scripts=false"]).map(std::ffi::OsStr::new);
+        let args = args.chain(["--prefix".as_ref(), folder.as_os_str(), package.as_ref()]);
+        Job::new("npm", args).run_checked()?;
+    }
+    Ok(program)
+}
+
+/// Whether this is version 22.18 or later: `v22.23.3`.
+fn is_new_enough(version: &str) -> bool {
+    let mut numbers =
+        version.trim_start_matches('v').split('.').map_while(|part| part.parse().ok());
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (22, 18)
 }
 
 /// Installs the Python packages into a virtual environment. Returns its `bin` folder.
@@ -118,4 +151,15 @@ fn same_content(one: &Path, other: &Path) -> bool {
 
 fn write_stamp(file: &Path, stamp: &Path) -> Result<(), String> {
     fs::copy(file, stamp).map(drop).map_err(|e| format!("cannot write {}: {e}", stamp.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recognizes_versions_of_node() {
+        assert!(is_new_enough("v22.18.0") && is_new_enough("v24.1.0"));
+        assert!(!is_new_enough("v22.9.0") && !is_new_enough("v20.19.0") && !is_new_enough(""));
+    }
 }

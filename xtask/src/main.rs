@@ -6,6 +6,7 @@
 
 mod bench;
 mod ci;
+mod client;
 mod dist;
 mod guard;
 mod i18n;
@@ -32,7 +33,9 @@ usage: cargo xtask COMMAND
   web [FILES]      run the web checks, or only these files of tests/web
   screenshots      take the pictures of the README, in docs/images
   ci               check formatting, lints, tests and generated files; must pass before a merge
-  gen [--check]    write openapi.json; with --check, only check that it is up to date
+  gen [--check]    write openapi.json and the generated files of the TypeScript client; with --check, only check that
+                   they are up to date
+  docs             write the documentation of the TypeScript client
   i18n [--check]   extract all texts into locale/touchline.pot and add new ones to locale/*.po; with --check, only
                    check that the template is up to date and every catalogue complete
   i18n --list [PATH]
@@ -51,8 +54,9 @@ fn main() -> ExitCode {
         ("web", files) => suite::web(files),
         ("screenshots", []) => suite::web(&["screenshots.mjs".to_owned()]),
         ("ci", []) => ci::run(),
-        ("gen", []) => openapi::write(),
-        ("gen", [flag]) if flag == "--check" => openapi::check(),
+        ("gen", []) => openapi::write().and_then(|()| client::write()),
+        ("gen", [flag]) if flag == "--check" => openapi::check().and_then(|()| client::check()),
+        ("docs", []) => client::document(),
         ("i18n", []) => i18n::update(),
         ("i18n", [flag]) if flag == "--check" => i18n::check(),
         ("i18n", [flag, path @ ..]) if flag == "--list" => i18n::list(path),

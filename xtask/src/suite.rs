@@ -34,37 +34,35 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 /// Runs all tests and checks.
 pub(crate) fn run_all() -> Result<Report, String> {
     let programs = install::from_debian(true)?;
-    install::from_npm()?;
+    web::install()?;
     let python = install::from_pypi()?;
     // The same targets as the test runner builds, so that a compile error is printed only once.
     let build = cargo(&["build", "--workspace", "--bins", "--tests"]).run()?;
     if !build.ok {
         return Err("the build failed".into());
     }
-    let tests = {
-        let postgres = Postgres::start(&programs)?;
-        let mut tests = run_tests(&postgres, &python, &["--no-fail-fast".into()])?;
-        if has_nextest() {
-            tests += run_doc_tests()?;
-        }
-        tests
-    };
-    let web = web::check(&workspace::service_binary()?, &python)?;
+    let postgres = Postgres::start(&programs)?;
+    let mut tests = run_tests(&postgres, &python, &["--no-fail-fast".into()])?;
+    if has_nextest() {
+        tests += run_doc_tests()?;
+    }
+    let web = web::check(&workspace::service_binary()?, &python, &postgres)?;
     Ok(Report { tests: Some(tests), web: Some(web) })
 }
 
 /// Runs only the web checks, or only the given files.
 pub(crate) fn web(files: &[String]) -> Result<(), String> {
-    install::from_debian(true)?;
-    install::from_npm()?;
+    let programs = install::from_debian(true)?;
+    web::install()?;
     let python = install::from_pypi()?;
     if !cargo(&["build", "--workspace", "--bins"]).run()?.ok {
         return Err("the build failed".into());
     }
     let service = workspace::service_binary()?;
+    let postgres = Postgres::start(&programs)?;
     let web = match files {
-        [] => web::check(&service, &python)?,
-        files => web::check_files(&service, &python, files)?,
+        [] => web::check(&service, &python, &postgres)?,
+        files => web::check_files(&service, &python, &postgres, files)?,
     };
     Report { tests: None, web: Some(web) }.finish()
 }
@@ -87,9 +85,11 @@ fn run_area(area: &str) -> Result<Report, String> {
     if !workspace::web_tests_folder().join(&file).exists() {
         return Ok(report);
     }
-    install::from_npm()?;
+    let programs = install::from_debian(true)?;
+    web::install()?;
     let python = install::from_pypi()?;
-    let web = web::check_files(&workspace::service_binary()?, &python, &[file])?;
+    let postgres = Postgres::start(&programs)?;
+    let web = web::check_files(&workspace::service_binary()?, &python, &postgres, &[file])?;
     Ok(Report { web: Some(web), ..report })
 }
 

@@ -1,11 +1,11 @@
 //! The web checks: linting of the OpenAPI document, all pages in a browser, third-party clients, and fuzzing of
 //! every API operation.
 
-use crate::install;
 use crate::job::Job;
+use crate::postgres::Postgres;
 use crate::server::Server;
 use crate::test_counts::TestCounts;
-use crate::workspace;
+use crate::{client, install, workspace};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,6 +14,9 @@ const MINUTE: Duration = Duration::from_mins(1);
 const TIME_LIMIT: Duration = Duration::from_mins(45);
 /// The test files that take longest. They start first, so that the others run beside them.
 const LONGEST: [&str; 3] = ["pages.test.mjs", "hostile.test.mjs", "jobs.test.mjs"];
+/// Other runtimes that the TypeScript client is tested with.
+const DENO: &str = "deno@2.9.6";
+const BUN: &str = "bun@1.4.4";
 /// How many lines about failures are repeated at the end.
 const MAX_FAILURE_LINES: usize = 40;
 
@@ -24,11 +27,23 @@ struct BrowserResults {
     failures: Vec<String>,
 }
 
+/// Installs and builds what the checks need.
+pub(crate) fn install() -> Result<(), String> {
+    // The examples in the guides use them.
+    install::programs(&[("/usr/bin/curl", "curl"), ("/usr/bin/jq", "jq")])?;
+    install::from_npm(&workspace::web_tests_folder())?;
+    client::build()
+}
+
 /// Runs all web checks. `python` is the `bin` folder of the tests' Python environment.
-pub(crate) fn check(service: &Path, python: &Path) -> Result<TestCounts, String> {
+pub(crate) fn check(
+    service: &Path,
+    python: &Path,
+    postgres: &Postgres,
+) -> Result<TestCounts, String> {
     let mut counts = lint()?;
     let server = Server::start(service, python)?;
-    let browser = run_browser_tests(&server, service, python, &test_files()?)?;
+    let browser = run_browser_tests(&server, service, python, postgres, &test_files()?)?;
     counts += browser.counts;
     counts += fuzz(&server, python)?;
     if counts.failed > 0 {
@@ -43,10 +58,12 @@ pub(crate) fn check(service: &Path, python: &Path) -> Result<TestCounts, String>
 pub(crate) fn check_files(
     service: &Path,
     python: &Path,
+    postgres: &Postgres,
     files: &[String],
 ) -> Result<TestCounts, String> {
     let server = Server::start(service, python)?;
-    let BrowserResults { counts, .. } = run_browser_tests(&server, service, python, files)?;
+    let BrowserResults { counts, .. } =
+        run_browser_tests(&server, service, python, postgres, files)?;
     if counts.failed > 0 {
         println!("the service's log ends with:\n{}", server.log_tail());
     }
@@ -79,6 +96,7 @@ fn run_browser_tests(
     server: &Server,
     service: &Path,
     python: &Path,
+    postgres: &Postgres,
     files: &[String],
 ) -> Result<BrowserResults, String> {
     let screenshots = screenshot_folder();
@@ -95,6 +113,10 @@ fn run_browser_tests(
         .env("TOUCHLINE_EMAIL_LOG", server.email_log())
         .env("TOUCHLINE_CHROMIUM", install::CHROMIUM)
         .env("TOUCHLINE_PYTHON", python.join("python"))
+        .env("TOUCHLINE_NODE_22", install::node_22()?)
+        .env("TOUCHLINE_DENO", install::npm_program(DENO)?)
+        .env("TOUCHLINE_BUN", install::npm_program(BUN)?)
+        .env("TOUCHLINE_TEST_POSTGRES", postgres.url())
         .env("TOUCHLINE_OAUTH_CLIENT", workspace::target_folder()?.join("touchline-oauth-client"))
         .time_limit(TIME_LIMIT);
     if let Some(screenshots) = &screenshots {
@@ -114,6 +136,7 @@ fn test_files() -> Result<Vec<String>, String> {
     let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
     let mut names: Vec<_> = names.filter(|name| name.ends_with(".test.mjs")).collect();
     let rank = |name: &str| LONGEST.iter().position(|longest| *longest == name);
+    names.extend(client::test_files()?);
     names.sort_by_key(|name| (rank(name).unwrap_or(LONGEST.len()), name.clone()));
     Ok(names)
 }

@@ -1,5 +1,5 @@
-// Generates `src/generated` from the OpenAPI document: the types with @hey-api/openapi-ts, and a class with methods for
-// each resource.
+// Generates the files in `src/generated`, or in the folder that is given, from the OpenAPI document: the types with
+// @hey-api/openapi-ts, and a class with methods for each resource.
 
 import { createClient } from '@hey-api/openapi-ts'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = new URL('../', import.meta.url)
 const input = fileURLToPath(new URL('../../openapi.json', root))
-const output = fileURLToPath(new URL('src/generated', root))
+const output = process.argv[2] ?? fileURLToPath(new URL('src/generated', root))
 const document = JSON.parse(await readFile(input, 'utf8'))
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { access, cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -56,25 +56,32 @@ test('has no dependencies', async () => {
   assert.deepEqual((await readdir(join(project, 'node_modules'))).filter((name) => !name.startsWith('.')), ['touchline'])
 })
 
-test('Node.js 20', { timeout }, async () => {
-  await smoke(process.execPath, [], 'node 20')
+test(`Node.js ${process.version}`, { timeout }, async () => {
+  await smoke(process.execPath, [], 'node')
 })
 
-test('Node.js 22', { timeout }, async () => {
+test('Node.js 22 or newer', { timeout }, async () => {
   await smoke(process.env.TOUCHLINE_NODE_22, [], 'node 22')
+})
+
+test('a service on PostgreSQL', { timeout }, async (t) => {
+  const other = await Service.start([], { TOUCHLINE_DATABASE: process.env.TOUCHLINE_TEST_POSTGRES })
+  t.after(() => other.stop())
+  const { key } = await other.club('Harbour')
+  await smoke(process.execPath, [], 'postgres', { TOUCHLINE_URL: other.url, TOUCHLINE_API_KEY: key })
 })
 
 test('Deno', { timeout }, async () => {
   const cache = await mkdtemp(join(tmpdir(), 'touchline-deno-'))
   try {
-    await smoke(await program('deno', '@deno', 'deno'), ['run', '--allow-net', '--allow-env', '--allow-read', '--no-remote'], 'deno', { DENO_DIR: cache, DENO_NO_UPDATE_CHECK: '1' })
+    await smoke(process.env.TOUCHLINE_DENO, ['run', '--allow-net', '--allow-env', '--allow-read', '--no-remote'], 'deno', { DENO_DIR: cache, DENO_NO_UPDATE_CHECK: '1' })
   } finally {
     await rm(cache, { recursive: true, force: true })
   }
 })
 
 test('Bun', { timeout }, async () => {
-  await smoke(await program('bun', '@oven', 'bin/bun'), [], 'bun', { DO_NOT_TRACK: '1' })
+  await smoke(process.env.TOUCHLINE_BUN, [], 'bun', { DO_NOT_TRACK: '1' })
 })
 
 test('workers: the bundle needs nothing but web standards', { timeout }, async () => {
@@ -105,15 +112,4 @@ test('types: the compiler accepts what is right, and rejects what is wrong', { t
 async function bundle(contents) {
   const options = { stdin: { contents, resolveDir: project }, bundle: true, minify: true, platform: 'neutral', format: 'esm', write: false }
   return (await build(options)).outputFiles[0].text
-}
-
-/** A program that npm installs as a package for this platform. */
-async function program(name, scope, path) {
-  const packages = join(folder, 'node_modules', scope)
-  const choices = await readdir(packages)
-  for (const choice of choices) {
-    const file = join(packages, choice, path)
-    if (await access(file).then(() => true, () => false)) return file
-  }
-  throw new Error(`${name} is not installed: ${choices.join(', ')}`)
 }

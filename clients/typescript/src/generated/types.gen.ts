@@ -15868,10 +15868,6 @@ export type NotificationsListData = {
     path?: never;
     query?: {
         /**
-         * Only notifications after this sequence number. With 0, or by default, from the oldest that is stored.
-         */
-        after?: number;
-        /**
          * Number of notifications per page. Default: 50.
          */
         limit?: number;
@@ -15880,9 +15876,13 @@ export type NotificationsListData = {
          */
         cursor?: string;
         /**
-         * Sort order by `sequence`. Default: `asc`.
+         * Sort order. Default: `asc`.
          */
         order?: SortOrder;
+        /**
+         * Only notifications after this sequence number. 0 means from the oldest that is stored. Default: 0, and for a stream only new notifications.
+         */
+        after?: number;
         /**
          * Only these types, separated by commas, such as `team.created`, or `team.*` for all types of a group.
          */
@@ -15952,7 +15952,7 @@ export type NotificationsFollowData = {
     path?: never;
     query?: {
         /**
-         * Start after this sequence number. With 0, start with the oldest notification that is stored.
+         * Only notifications after this sequence number. 0 means from the oldest that is stored. Default: 0, and for a stream only new notifications.
          */
         after?: number;
         /**

@@ -101,9 +101,9 @@ both! {
     }
 
     async fn admins_see_ids_of_their_own_club(w: &World) {
-        let team = w.api.post("/teams", json!({ "name": "Hawks" })).await.created();
+        let team = w.owner.post("/teams", json!({ "name": "Hawks" })).await.created();
         let team = team.data()["id"].as_str().unwrap().to_owned();
-        let member = w.api.post(&format!("/teams/{team}/roster"), json!({ "first_name": "Rui" })).await.created();
+        let member = w.owner.post(&format!("/teams/{team}/roster"), json!({ "first_name": "Rui" })).await.created();
         let member = member.data()["id"].as_str().unwrap().to_owned();
         let admin = w.user(Role::Admin, "admin@example.org").await;
         let mut browser = w.browser(admin.id).await;

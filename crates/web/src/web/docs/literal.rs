@@ -121,19 +121,19 @@ mod tests {
 
     #[test]
     fn values_are_written_in_each_language() {
-        let value = json!({ "name": "Rui's \"A\"", "on": true, "none": null, "a-b": [1] });
+        let value = json!({ "name": "R's \"A\"", "on": true, "no": null, "a-b": [1] });
         let write = |language: Language| language.literal(&value, 0);
         assert_eq!(
             write(Language::Json),
-            r#"{ "a-b": [1], "name": "Rui's \"A\"", "none": null, "on": true }"#
+            r#"{ "a-b": [1], "name": "R's \"A\"", "no": null, "on": true }"#
         );
         assert_eq!(
             write(Language::TypeScript),
-            r#"{ 'a-b': [1], name: 'Rui\'s "A"', none: null, on: true }"#
+            r#"{ 'a-b': [1], name: 'R\'s "A"', no: null, on: true }"#
         );
         assert_eq!(
             write(Language::Python),
-            r#"{"a-b": [1], "name": "Rui's \"A\"", "none": None, "on": True}"#
+            r#"{"a-b": [1], "name": "R's \"A\"", "no": None, "on": True}"#
         );
     }
 

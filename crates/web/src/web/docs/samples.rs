@@ -150,7 +150,7 @@ impl Request<'_> {
                 format!("const response = await {call}\nconst csv = await response.text()")
             }
             Outcome::File => {
-                format!("const response = await {call}\nconst bytes = await response.bytes()")
+                format!("const response = await {call}\nconst bytes = await response.arrayBuffer()")
             }
             Outcome::Stream => format!(
                 "for await (const notification of {call}) {{\n  console.log(notification.sequence, notification.type)\n}}"

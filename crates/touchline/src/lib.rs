@@ -18,6 +18,7 @@ pub mod admin;
 pub mod people;
 pub mod home;
 pub mod demo;
+pub mod example_ids;
 pub mod jobs;
 pub mod cli;
 
@@ -66,6 +67,7 @@ pub fn register_modules() {
     let reactions = MODULES.iter().flat_map(|module| module.reactions);
     signals::register_reactions(reactions.copied());
     docs::DESCRIBE_API.register(openapi_json);
+    docs::EXAMPLE_IDS.register(example_ids::find);
     for module in MODULES {
         (module.register_hooks)();
     }

@@ -28,6 +28,7 @@ mod crash;
 mod database_outages;
 mod demo_club;
 mod disk;
+mod docs;
 mod dues;
 mod dues_model;
 mod dues_pages;

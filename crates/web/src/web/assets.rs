@@ -24,10 +24,12 @@ const PICTURE: &str = "image/svg+xml";
 const PNG: &str = "image/png";
 
 /// All files with their content types. To add a file, add a line here.
-const FILES: [(&str, &str, &[u8]); 11] = [
+const FILES: [(&str, &str, &[u8]); 13] = [
     ("app.css", CSS, include_bytes!("../../assets/app.css")),
     ("print.css", CSS, include_bytes!("../../assets/print.css")),
     ("app.js", SCRIPT, include_bytes!("../../assets/app.js")),
+    ("docs.css", CSS, include_bytes!("../../assets/docs.css")),
+    ("docs.js", SCRIPT, include_bytes!("../../assets/docs.js")),
     ("htmx.min.js", SCRIPT, include_bytes!("../../assets/htmx.min.js")),
     ("icons.svg", PICTURE, include_bytes!("../../assets/icons.svg")),
     ("passkeys.js", SCRIPT, include_bytes!("../../assets/passkeys.js")),
@@ -148,6 +150,8 @@ mod tests {
         assert!(size("app.css").unwrap().0 < 52_000);
         assert!(size("print.css").unwrap().0 < 1_500);
         assert!(size("app.js").unwrap().0 < 6_000);
+        assert!(size("docs.css").unwrap().0 < 16_000);
+        assert!(size("docs.js").unwrap().0 < 4_000);
         let packed: usize = ASSETS.iter().map(|asset| asset.gzipped.len()).sum();
         assert!(packed < 60_000, "{packed}");
     }
@@ -176,7 +180,7 @@ mod tests {
     #[test]
     fn every_css_class_in_a_template_is_defined() {
         let text = |name: &str| std::str::from_utf8(find(name).unwrap().plain).unwrap();
-        let css = text("app.css").to_owned() + text("print.css");
+        let css = text("app.css").to_owned() + text("print.css") + text("docs.css");
         let in_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
         let known: std::collections::HashSet<_> = css
             .split('.')

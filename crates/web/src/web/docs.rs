@@ -1,25 +1,36 @@
-//! The API documentation: the OpenAPI document, the reference page, the list of errors and the guides.
+//! The API documentation: the OpenAPI document, and the developer portal with the guides and the reference.
+//!
+//! The pages are rendered from the guides and the OpenAPI document when the first of them is requested.
 
-use std::fmt::Write as _;
-use std::sync::{LazyLock, OnceLock};
+pub mod guides;
+pub mod highlight;
+pub mod literal;
+pub mod markdown;
+pub mod page;
+pub mod portal;
+pub mod reference;
+pub mod samples;
+pub mod search;
+pub mod viewer;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use axum::Router;
-use axum::response::{IntoResponse, Response};
+use axum::extract::State;
+use axum::response::Response;
 use axum::routing::get;
-use bytes::Bytes;
-use http::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, REFERRER_POLICY,
-    VARY,
-};
-use http::{HeaderMap, HeaderName, StatusCode};
-use kit::secret::{hex, sha256};
+use http::HeaderMap;
+use http::request::Parts;
 use utoipa::OpenApi;
 use utoipa::openapi::OpenApi as Document;
 
-use super::assets;
+use self::page::{Cached, HTML};
+use self::portal::Portal;
+pub use self::viewer::EXAMPLE_IDS;
+use self::viewer::Viewer;
 use super::edge::API;
-use super::guides::GUIDES;
-use super::precondition;
+use super::form::Form;
 use crate::accounts::user;
 use crate::error::Problem;
 use crate::hook::Hook;
@@ -30,7 +41,7 @@ use crate::web::app::App;
 #[openapi(
     info(
         title = "Touchline",
-        description = "Teams, schedules, rosters, messages, orders and dues of sports clubs.\n\nSend an API key or an access token in the header `Authorization: Bearer`. Lists are paginated with cursors. Changes accept an `Idempotency-Key`. Errors are problem documents (RFC 9457) with a stable `code`.\n\nGuides: [using the API](/docs/api), [connecting apps](/docs/oauth), [receiving webhooks](/docs/webhooks), [the store](/docs/store), [dues](/docs/dues), [card payments](/docs/cards), [safeguarding](/docs/safeguarding), [managing a club](/docs/admin), [running the service](/docs/operations). See also [all errors](/docs/errors).",
+        description = "Teams, schedules, rosters, messages, orders and dues of sports clubs.\n\nSend an API key or an access token in the header `Authorization: Bearer`. Lists are paginated with cursors. Changes accept an `Idempotency-Key`. Errors are problem documents (RFC 9457) with a stable `code`.\n\nGuides: [quickstart](/docs/quickstart), [authentication](/docs/authentication), [testing](/docs/testing), [using the API](/docs/api), [pagination](/docs/pagination), [idempotency](/docs/idempotency), [errors](/docs/errors), [rate limits](/docs/rate-limits), [webhooks](/docs/webhooks), [notifications](/docs/notifications), [OAuth for apps](/docs/oauth), [the store](/docs/store), [dues](/docs/dues), [card payments](/docs/cards), [safeguarding](/docs/safeguarding), [managing a club](/docs/admin), [running the service](/docs/operations).",
         contact(name = "Touchline contributors"),
         license(name = "Apache-2.0", identifier = "Apache-2.0")),
     servers((url = "/api/public/v1")),
@@ -59,59 +70,10 @@ pub fn base() -> Document {
     Base::openapi()
 }
 
-/// `/docs` with its assets, and the OpenAPI document. None of them needs credentials.
-pub fn router() -> Router<App> {
-    let serve_document = |headers: HeaderMap| async move {
-        // Created on first use: it is large and often not requested at all.
-        static DOCUMENT: OnceLock<ServedDocument> = OnceLock::new();
-        let describe = DESCRIBE_API.get()?;
-        DOCUMENT.get_or_init(|| ServedDocument::new(describe())).response(&headers)
-    };
-    let guides = GUIDES.iter().fold(Router::new(), |router, guide| {
-        router.route(&format!("/docs/{}", guide.name), get(|| async { page(guide.html()) }))
-    });
-    guides
-        .route(&format!("{API}/openapi.json"), get(serve_document))
-        .route("/docs", get(|| async { page(REFERENCE) }))
-        .route("/docs/", get(|| async { page(REFERENCE) }))
-        .route("/docs/errors", get(|| async { page(&errors()) }))
-        .route("/docs/reference.js", get(|| async { script(REFERENCE_JS.as_bytes().into()) }))
-        .route("/docs/docs.css", get(|| async { ([(CONTENT_TYPE, "text/css")], CSS) }))
-        .route("/docs/scalar.js", get(bundle))
-}
-
-/// The OpenAPI document with its compressed form and its tag.
-struct ServedDocument {
-    plain: Bytes,
-    gzipped: Bytes,
-    tag: String,
-}
-
-impl ServedDocument {
-    fn new(text: String) -> Self {
-        let tag = hex(&sha256(text.as_bytes())[..8]);
-        Self { gzipped: assets::gzip(text.as_bytes()), plain: text.into(), tag }
-    }
-
-    fn response(&self, headers: &HeaderMap) -> Result<Response> {
-        // A weak tag: the compressed and the plain document have different bytes.
-        let quoted = format!("W/\"{}\"", self.tag);
-        let common = [
-            (ETAG, quoted.as_str()),
-            (CACHE_CONTROL, "public, max-age=300"),
-            (VARY, "accept-encoding"),
-        ];
-        if precondition::has_tag(headers, &self.tag)? {
-            return Ok((StatusCode::NOT_MODIFIED, common).into_response());
-        }
-        let content_type = [(CONTENT_TYPE, "application/json")];
-        if assets::accepts_gzip(headers) {
-            let encoding = [(CONTENT_ENCODING, "gzip")];
-            return Ok((common, content_type, encoding, self.gzipped.clone()).into_response());
-        }
-        Ok((common, content_type, self.plain.clone()).into_response())
-    }
-}
+/// The URL of the service in examples.
+pub const ORIGIN: &str = "https://club.example.org";
+/// Longer searches are cut.
+const MAX_QUERY: usize = 100;
 
 /// Returns the OpenAPI document of the whole service as JSON.
 pub static DESCRIBE_API: Hook<fn() -> String> = Hook::new("docs::DESCRIBE_API");
@@ -122,56 +84,83 @@ pub fn json(document: Document) -> String {
     serde_json::to_string_pretty(&document).expect("the document is plain data") + "\n"
 }
 
-const REFERENCE: &str = include_str!("../../assets/reference.html");
-const REFERENCE_JS: &str = include_str!("../../assets/reference.js");
-const CSS: &str = include_str!("../../assets/docs.css");
-
-/// The Content-Security-Policy: the reference page needs inline styles. Nothing may be loaded from or sent to another
-/// server.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
-    img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; \
-    form-action 'none'; frame-ancestors 'none'";
-
-fn page(html: &str) -> Response {
-    let headers = [
-        (CONTENT_TYPE, "text/html; charset=utf-8"),
-        (CONTENT_SECURITY_POLICY, POLICY),
-        (REFERRER_POLICY, "no-referrer"),
-    ];
-    (headers, html.to_owned()).into_response()
+/// `/docs` and the OpenAPI document. None of them needs credentials.
+pub fn router() -> Router<App> {
+    let serve_document = |headers: HeaderMap| async move {
+        // Created on first use: it is large and often not requested at all.
+        static DOCUMENT: OnceLock<(String, Cached)> = OnceLock::new();
+        let describe = DESCRIBE_API.get()?;
+        let create = || {
+            let text = describe();
+            let cached = Cached::new("application/json", &text);
+            (text, cached)
+        };
+        let (text, cached) = DOCUMENT.get_or_init(create);
+        cached.response(&headers, || text.clone())
+    };
+    Router::new()
+        .route(&format!("{API}/openapi.json"), get(serve_document))
+        .route("/docs", get(serve))
+        .route("/docs/", get(serve))
+        .route("/docs/search", get(search))
+        .route("/docs/{page}", get(serve))
+        .route("/docs/reference/{page}", get(serve))
 }
 
-fn script(bytes: Bytes) -> Response {
-    let headers = [(CONTENT_TYPE, "text/javascript"), (CACHE_CONTROL, "public, max-age=86400")];
-    (headers, bytes).into_response()
-}
-
-/// The script of the reference page. It is large, so it is compressed once, on first use.
-async fn bundle(headers: HeaderMap) -> Response {
-    static GZIPPED: LazyLock<Bytes> = LazyLock::new(|| assets::gzip(&plain_bundle()));
-    if !assets::accepts_gzip(&headers) {
-        return script(plain_bundle());
+/// The pages. They are rendered on first use, outside of the threads for requests.
+async fn portal() -> Result<&'static Portal> {
+    static PORTAL: OnceLock<Portal> = OnceLock::new();
+    if let Some(portal) = PORTAL.get() {
+        return Ok(portal);
     }
-    let packed = tokio::task::spawn_blocking(|| GZIPPED.clone()).await.unwrap_or_default();
-    let headers: [(HeaderName, &str); 2] = [(CONTENT_ENCODING, "gzip"), (VARY, "accept-encoding")];
-    (headers, script(packed)).into_response()
+    let describe = DESCRIBE_API.get()?;
+    let build = tokio::task::spawn_blocking(move || Portal::build(&describe()));
+    let built = build.await.map_err(|error| Error::internal(error.to_string()))??;
+    Ok(PORTAL.get_or_init(|| built))
 }
 
-fn plain_bundle() -> Bytes {
-    scalar_api_reference::get_asset("scalar.js").unwrap_or_default().into()
+/// The paths of all pages, for tests.
+pub async fn paths() -> Result<Vec<String>> {
+    Ok(portal().await?.paths().map(str::to_owned).collect())
 }
 
-/// The list of all error codes, to which the `type` of a problem document points.
-fn errors() -> String {
-    let mut rows = String::new();
-    for (code, word) in Code::ALL {
-        let retryable = if code.retryable() { "yes" } else { "no" };
-        let (status, title) = (code.status().as_u16(), code.title());
-        let _ = write!(
-            rows,
-            "<tr id=\"{word}\"><th scope=\"row\"><code>{word}</code><td data-label=\"Status\">{status}\
-             <td>{title}<td data-label=\"Retryable\">{retryable}"
-        );
+/// The pages as this service sends them to visitors who are not signed in.
+#[derive(Default)]
+struct PublicPages(Mutex<HashMap<String, Arc<Cached>>>);
+
+impl PublicPages {
+    async fn get(
+        self: Arc<Self>,
+        path: &str,
+        html: impl FnOnce() -> String + Send + 'static,
+    ) -> Result<Arc<Cached>> {
+        if let Some(page) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(path) {
+            return Ok(page.clone());
+        }
+        // Compressing a large page takes some milliseconds.
+        let page = tokio::task::spawn_blocking(move || Arc::new(Cached::new(HTML, &html())));
+        let page = page.await.map_err(|error| Error::internal(error.to_string()))?;
+        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(pages.entry(path.to_owned()).or_insert(page).clone())
     }
-    include_str!("../../assets/errors.html").replace("{rows}", &rows)
+}
+
+async fn serve(State(app): State<App>, mut parts: Parts) -> Result<Response> {
+    let portal = portal().await?;
+    let path = parts.uri.path().trim_end_matches('/').to_owned();
+    let page = portal.page(&path).ok_or_else(Error::not_found)?;
+    if let Some(viewer) = Viewer::load(&mut parts, &app).await? {
+        return Ok(page::private(viewer.personalize(page)));
+    }
+    let origin = highlight::escape(&app.url(""));
+    let html = move || page.replace(ORIGIN, &origin).replacen(viewer::NOTE, "", 1);
+    let cached = app.state::<PublicPages>().get(&path, html.clone()).await?;
+    cached.response(&parts.headers, html)
+}
+
+/// The results of a search, or an empty search page.
+async fn search(parts: Parts) -> Result<Response> {
+    let query = Form::parse(parts.uri.query().unwrap_or_default().as_bytes())?;
+    let query: String = query.text("q").trim().chars().take(MAX_QUERY).collect();
+    Ok(page::private(portal().await?.search(&query)?))
 }

@@ -22,7 +22,6 @@ pub mod filters;
 pub mod form;
 pub mod confirm;
 pub mod sentence;
-pub mod guides;
 pub mod health;
 pub mod idempotency;
 pub mod json;

@@ -10,6 +10,7 @@ mod responses;
 mod schemas;
 mod security;
 
+pub use responses::error_description;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 

@@ -27,6 +27,12 @@ const ERRORS: &[(&str, &str)] = &[
     ),
 ];
 
+/// What an error status means. Empty for a status that only some operations use.
+pub fn error_description(status: u16) -> &'static str {
+    let status = status.to_string();
+    ERRORS.iter().find(|(known, _)| *known == status).map_or("", |(_, description)| description)
+}
+
 /// The name of the component with an error response: `NotFound`.
 fn error_name(status: &str) -> String {
     let status = StatusCode::from_bytes(status.as_bytes()).ok();

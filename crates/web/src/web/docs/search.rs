@@ -1,0 +1,256 @@
+//! The search over guides and the reference, in memory.
+
+use super::highlight::escape;
+
+/// How many results are shown.
+const MAX_RESULTS: usize = 30;
+/// The length of the text around the first match, in characters.
+const SNIPPET: usize = 180;
+/// Longer queries are cut, and further words ignored.
+const MAX_WORDS: usize = 8;
+
+/// What an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Guide,
+    Operation,
+    Object,
+    Notification,
+    Error,
+}
+
+impl Kind {
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Guide => "Guide",
+            Self::Operation => "Operation",
+            Self::Object => "Object",
+            Self::Notification => "Notification",
+            Self::Error => "Error",
+        }
+    }
+}
+
+/// Something that can be found.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    pub kind: Kind,
+    pub href: String,
+    pub title: String,
+    /// The page that it is on.
+    pub place: String,
+    /// Further words that describe it, such as the operation id and the path.
+    pub keywords: String,
+    pub text: String,
+}
+
+/// A found entry.
+#[derive(Debug)]
+pub struct Hit<'a> {
+    pub entry: &'a Entry,
+    /// The text around the first match, as HTML with the matches in `<mark>`.
+    pub snippet: String,
+    /// The title as HTML with the matches in `<mark>`.
+    pub title: String,
+}
+
+/// All entries with their words.
+#[derive(Debug, Default)]
+pub struct Index {
+    entries: Vec<Indexed>,
+}
+
+#[derive(Debug)]
+struct Indexed {
+    entry: Entry,
+    title: Vec<String>,
+    keywords: Vec<String>,
+    text: Vec<String>,
+}
+
+impl Index {
+    pub fn new(entries: impl IntoIterator<Item = Entry>) -> Self {
+        let index = |entry: Entry| Indexed {
+            title: words(&entry.title),
+            keywords: words(&format!("{} {}", entry.keywords, entry.place)),
+            text: words(&entry.text),
+            entry,
+        };
+        Self { entries: entries.into_iter().map(index).collect() }
+    }
+
+    /// The entries with all words of a query, the best first.
+    pub fn find(&self, query: &str) -> Vec<Hit<'_>> {
+        let query: Vec<_> = words(query).into_iter().take(MAX_WORDS).collect();
+        if query.is_empty() {
+            return Vec::new();
+        }
+        let mut found: Vec<_> = self
+            .entries
+            .iter()
+            .filter_map(|entry| Some((entry.score(&query)?, &entry.entry)))
+            .collect();
+        // A stable sort: equal entries stay in the order of the menu.
+        found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+        let hit = |(_, entry): (u32, _)| {
+            let entry: &Entry = entry;
+            Hit { entry, snippet: snippet(&entry.text, &query), title: mark(&entry.title, &query) }
+        };
+        found.into_iter().take(MAX_RESULTS).map(hit).collect()
+    }
+}
+
+impl Indexed {
+    /// How well the entry matches, or `None` if a word is missing.
+    fn score(&self, query: &[String]) -> Option<u32> {
+        let mut score = 0;
+        for word in query {
+            let title = best(&self.title, word) * 8;
+            let keywords = best(&self.keywords, word) * 4;
+            let text = best(&self.text, word);
+            let best = title.max(keywords).max(text);
+            if best == 0 {
+                return None;
+            }
+            score += best * 4 + u32::from(text > 0);
+        }
+        // A title that is the query itself is what the reader looks for.
+        if self.title == query {
+            score += 50;
+        }
+        Some(score)
+    }
+}
+
+/// How well the best of some words matches: 3 if it is equal, 2 if it starts with the word, 1 if it contains it.
+fn best(words: &[String], word: &str) -> u32 {
+    let quality = |known: &String| match known.find(word) {
+        Some(0) if known.len() == word.len() => 3,
+        Some(0) => 2,
+        Some(_) if word.len() > 3 => 1,
+        _ => 0,
+    };
+    words.iter().map(quality).max().unwrap_or(0)
+}
+
+/// The words of a text in lower case. `calendar_feeds.list` is one word, and each of its parts too.
+fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let is_separator = |c: char| !c.is_alphanumeric() && !matches!(c, '_' | '.');
+    for word in text.to_lowercase().split(is_separator) {
+        let word = word.trim_matches(['.', '_']);
+        if word.is_empty() {
+            continue;
+        }
+        words.push(word.to_owned());
+        if word.contains(['.', '_']) {
+            words.extend(word.split(['.', '_']).filter(|part| !part.is_empty()).map(str::to_owned));
+        }
+    }
+    words
+}
+
+/// The part of a text around the first match, with the matches marked.
+fn snippet(text: &str, query: &[String]) -> String {
+    let lower = text.to_lowercase();
+    let first = query.iter().filter_map(|word| lower.find(word.as_str())).min().unwrap_or(0);
+    // Lower-case letters can have other lengths, so positions are counted in characters.
+    let first = lower[..first].chars().count();
+    let letters: Vec<char> = text.chars().collect();
+    let mut start = first.saturating_sub(SNIPPET / 3).min(letters.len());
+    while start > 0 && letters.get(start - 1).is_some_and(|c| !c.is_whitespace()) {
+        start -= 1;
+    }
+    let mut end = (start + SNIPPET).min(letters.len());
+    while end < letters.len() && !letters[end].is_whitespace() {
+        end += 1;
+    }
+    let part: String = letters[start..end].iter().collect();
+    let before = if start > 0 { "… " } else { "" };
+    let after = if end < letters.len() { " …" } else { "" };
+    format!("{before}{}{after}", mark(part.trim(), query))
+}
+
+/// Escapes a text and marks the matches.
+fn mark(text: &str, query: &[String]) -> String {
+    let mut html = String::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let matching = query.iter().filter_map(|word| matching_prefix(rest, word)).max();
+        let at_start =
+            html.is_empty() || !text[..text.len() - rest.len()].ends_with(char::is_alphanumeric);
+        if let Some(length) = matching.filter(|_| at_start) {
+            html.push_str(&format!("<mark>{}</mark>", escape(&rest[..length])));
+            rest = &rest[length..];
+        } else {
+            let length = rest.chars().next().map_or(1, char::len_utf8);
+            html.push_str(&escape(&rest[..length]));
+            rest = &rest[length..];
+        }
+    }
+    html
+}
+
+/// The length of the start of a text that is this word in any case.
+fn matching_prefix(text: &str, word: &str) -> Option<usize> {
+    let mut letters = text.char_indices();
+    for expected in word.chars() {
+        let (_, letter) = letters.next()?;
+        if !letter.to_lowercase().eq(std::iter::once(expected)) {
+            return None;
+        }
+    }
+    Some(letters.next().map_or(text.len(), |(at, _)| at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(title: &str, keywords: &str, text: &str) -> Entry {
+        Entry {
+            kind: Kind::Guide,
+            href: format!("/docs/{title}"),
+            title: title.to_owned(),
+            place: String::new(),
+            keywords: keywords.to_owned(),
+            text: text.to_owned(),
+        }
+    }
+
+    fn index() -> Index {
+        Index::new([
+            entry("Teams", "", "A <team> & its webhooks."),
+            entry("Create a webhook", "webhooks.create POST /webhooks", "Sends events."),
+            entry("Webhooks", "", "Signed requests."),
+        ])
+    }
+
+    fn titles(query: &str) -> Vec<String> {
+        index().find(query).iter().map(|hit| hit.entry.title.clone()).collect()
+    }
+
+    #[test]
+    fn titles_rank_above_keywords_and_text() {
+        assert_eq!(titles("webhooks"), ["Webhooks", "Create a webhook", "Teams"]);
+        assert_eq!(titles("webhooks.create"), ["Create a webhook"]);
+        assert_eq!(titles("webhooks signed"), ["Webhooks"]);
+        assert!(titles("nothing").is_empty() && titles(" - ").is_empty());
+    }
+
+    #[test]
+    fn a_snippet_is_escaped_and_marked() {
+        let index = index();
+        let hits = index.find("team");
+        assert_eq!(hits[0].title, "<mark>Team</mark>s");
+        assert_eq!(hits[0].snippet, "A &lt;<mark>team</mark>&gt; &amp; its webhooks.");
+    }
+
+    #[test]
+    fn letters_of_other_lengths_are_found() {
+        let index =
+            Index::new([entry("İstanbul", "", &format!("{} İi straße ẞ", "x ".repeat(200)))]);
+        assert_eq!(index.find("straße").len(), 1);
+        assert!(index.find("straße")[0].snippet.contains("<mark>straße</mark>"));
+    }
+}

@@ -307,6 +307,7 @@ export const PAGES = [
     await page.locator('#key').waitFor()
   }],
   ['key', '/admin/keys/{id}', 'owner', at((w) => `/admin/keys/${w.apiKey.id}`)],
+  ['key-requests', '/admin/keys/{id}/requests', 'owner', at((w) => `/admin/keys/${w.apiKey.id}/requests`)],
   ['key-revoke', '/admin/keys/{id}/revoke', 'owner', at((w) => `/admin/keys/${w.apiKey.id}/revoke`)],
   ['apps', '/admin/apps', 'owner', at('/admin/apps')],
   ['app-new', '/admin/apps/new', 'owner', at('/admin/apps/new')],

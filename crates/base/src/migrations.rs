@@ -39,4 +39,5 @@ pub const MIGRATIONS: &[Migration] = migrations![
     "0024_long_events",
     "0025_event_changes",
     "0026_withheld_messages",
+    "0027_request_log",
 ];

@@ -66,7 +66,10 @@ pub async fn run(app: App, stop: watch::Receiver<bool>) {
         repeat(REMINDER_INTERVAL, stop.clone(), remind),
         repeat(FILE_SWEEP_INTERVAL, stop.clone(), move || delete_stray_files(app)),
         // `App::finish` writes the counts of the last interval.
-        repeat(USAGE_INTERVAL, stop, move || app.flush_usage())
+        repeat(USAGE_INTERVAL, stop, move || async {
+            app.flush_usage().await;
+            app.flush_request_log().await;
+        })
     );
 }
 

@@ -10,6 +10,7 @@ pub mod credential;
 pub mod profile;
 pub mod permissions;
 pub mod usage;
+pub mod request_log;
 pub mod roster_access;
 pub mod scope_text;
 pub mod session;

@@ -188,6 +188,37 @@ both! {
         Client::new(w.node.address, Some(&key_value(&page))).post("/teams", json!({ "name": "Yes" })).await.created();
     }
 
+    async fn lists_the_last_requests_of_a_key(w: &World) {
+        let admin = w.user(Role::Admin, "ana@harbour.example").await;
+        let mut browser = w.browser(admin.id).await;
+        let (key, caller) = w.client_with_key(new_key("teams:read")).await;
+        let (_, other) = w.client_with_key(new_key("teams:read")).await;
+        let path = format!("/admin/keys/{}/requests", key.id);
+        browser.get(&path).await.ok().shows("No requests yet");
+
+        let listed = caller.get("/teams?q=secret").await.ok();
+        let refused = caller.post("/teams", json!({ "name": "No" })).await.assert_problem(403, "insufficient_scope");
+        other.get("/me").await.ok();
+        let page = browser.get(&path).await.ok().shows("GET /api/public/v1/teams").shows("200")
+            .shows("403").shows("insufficient_scope").shows(refused.header("request-id").unwrap())
+            .shows(listed.header("request-id").unwrap());
+        assert!(!page.text.contains("secret") && !page.text.contains("/me<"), "{}", page.text);
+        let failed = browser.get(&format!("{path}?outcome=failed")).await.ok().shows("insufficient_scope");
+        assert!(!failed.text.contains(listed.header("request-id").unwrap()));
+
+        // Only the last 100 are kept.
+        for _ in 0..60 {
+            caller.get("/me").await.ok();
+        }
+        w.node.app.flush_request_log().await;
+        for _ in 0..60 {
+            caller.get("/me").await.ok();
+        }
+        let page = browser.get(&path).await.ok();
+        assert_eq!(page.text.matches("GET /api/public/v1/me").count(), 100);
+        assert_eq!(w.count("key_request").await, 101);
+    }
+
     async fn only_admins_can_manage_keys(w: &World) {
         let admin = w.user(Role::Admin, "ana@harbour.example").await;
         let member = w.user(Role::Member, "eva@harbour.example").await;
@@ -195,7 +226,7 @@ both! {
         let page = create_key(&mut browser, "Website", &["teams:read"]).await.ok();
         let (id, value) = (id_of(&page), key_value(&page));
         let paths = ["/admin/keys", "/admin/keys/new", &format!("/admin/keys/{id}"), &format!("/admin/keys/{id}/revoke"),
-            "/admin/usage", "/admin/audit", "/admin/audit.csv", "/admin/audit/check", "/admin/health"].map(str::to_owned);
+            &format!("/admin/keys/{id}/requests"), "/admin/usage", "/admin/audit", "/admin/audit.csv", "/admin/audit/check", "/admin/health"].map(str::to_owned);
         let mut eva = w.browser(member.id).await;
         let mut nobody = w.anonymous_browser();
         for path in &paths {
@@ -210,6 +241,7 @@ both! {
         let other = make_account(w.db(), "Riverside", w.node.app.clock.now()).await;
         let foreign = w.user_of(other, Role::Owner, "ivo@riverside.example").await;
         let mut ivo = w.browser_at(foreign.id, Some(other)).await;
+        assert_eq!(ivo.get(&format!("/admin/keys/{id}/requests")).await.status, 404);
         for path in [format!("/admin/keys/{id}"), format!("/admin/keys/{id}/revoke"), "/admin/keys/key_x".to_owned()] {
             assert_eq!(ivo.get(&path).await.status, 404, "{path}");
             assert_eq!(ivo.post(&path, &[("name", "Mine")]).await.status, 404, "{path}");

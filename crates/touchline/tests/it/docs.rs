@@ -63,8 +63,7 @@ both! {
     }
 
     async fn errors_have_the_anchors_that_problem_documents_link_to(w: &World) {
-        let problem = w.nobody.get("/teams").await;
-        problem.assert_problem(401, "missing_credentials");
+        let problem = w.nobody.get("/teams").await.assert_problem(401, "missing_credentials");
         let page = w.nobody.get("/docs/errors").await.ok();
         let (_, anchor) = problem.body["type"].as_str().unwrap().split_once('#').unwrap();
         assert!(page.text.contains(&format!("id=\"{anchor}\"")));

@@ -83,6 +83,9 @@ pub async fn charge_quota(app: &App, context: &Context, credential: &Credential)
     let quota = app.config.rate_limits.of(credential.tier);
     let (allowance, outcome) = app.limits.take(&app.db, credential.account_id, quota).await;
     context.identify(credential.account_id, allowance);
+    if let Holder::Key { id, .. } = credential.holder {
+        context.set_key(id);
+    }
     let rate_limited = outcome.as_ref().is_err_and(|error| error.code == Code::RateLimited);
     app.usage.count(credential.account_id, credential.into(), rate_limited);
     outcome

@@ -12,6 +12,7 @@ use store::Db;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::accounts::request_log::{self, RequestLog};
 use crate::accounts::usage::{self, UsageCounter};
 use crate::card_provider::Cards;
 use crate::config::{BaseUrl, Config, Secret};
@@ -64,6 +65,7 @@ pub struct AppInner {
     pub files: FileStore,
     pub uploads: UploadChecker,
     pub usage: UsageCounter,
+    pub request_log: RequestLog,
     pub cache: Cache,
     pub roster_access_cache: RosterAccessCache,
     pub idempotent_requests: Arc<InFlightKeys>,
@@ -100,6 +102,7 @@ impl App {
             secrets: Secrets::new(key, config.secret.as_ref().map(Secret::reveal)),
             limits: Limits::new(config.auth_failures, clock.clone(), rng.clone()),
             usage: UsageCounter::new(clock.clone()),
+            request_log: RequestLog::default(),
             base_url: config.effective_base_url(),
             config,
             db,
@@ -174,7 +177,7 @@ impl App {
         self.shutdown.send_replace(true);
     }
 
-    /// Waits for background tasks, at most 10 seconds, and writes the usage counters.
+    /// Waits for background tasks, at most 10 seconds, and writes the usage counters and the request log.
     pub async fn finish(&self) {
         let mut tasks = {
             let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -185,6 +188,7 @@ impl App {
             tracing::warn!("background tasks were still running after 10 seconds");
         }
         self.flush_usage().await;
+        self.flush_request_log().await;
     }
 
     /// Writes the usage counters of keys and apps to the database. Counts that cannot be written are kept for the next
@@ -198,6 +202,17 @@ impl App {
             if let Err(error) = result {
                 tracing::warn!(cause = ?error.cause, "could not write the usage counters");
                 self.usage.restore(account, counts);
+            }
+        }
+    }
+
+    /// Writes the last requests of API keys to the database. Requests that cannot be written are lost.
+    pub async fn flush_request_log(&self) {
+        for (account, requests) in self.request_log.take() {
+            let scope = Scope::account(account, "system").in_own_lane("usage");
+            let result = self.db.write(scope, move |tx| request_log::write(tx, &requests)).await;
+            if let Err(error) = result {
+                tracing::warn!(cause = ?error.cause, "could not write the request log");
             }
         }
     }

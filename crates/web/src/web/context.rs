@@ -8,7 +8,7 @@ use http::request::Parts;
 use super::limits::Allowance;
 use super::public_url::RequestHost;
 use crate::error::{Error, Result};
-use crate::ids::{AccountId, RequestId};
+use crate::ids::{AccountId, KeyId, RequestId};
 
 /// The context of a request, shared by [`super::edge`] and the handler. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -22,6 +22,7 @@ struct ContextInner {
     /// The host of the request. `None` if `base_url` is set.
     host: Option<RequestHost>,
     account: OnceLock<AccountId>,
+    key: OnceLock<KeyId>,
     allowance: OnceLock<Allowance>,
     /// What somebody entered into the form that the request sends.
     entered: OnceLock<Vec<String>>,
@@ -35,6 +36,7 @@ impl Context {
             address,
             host,
             account: OnceLock::new(),
+            key: OnceLock::new(),
             allowance: OnceLock::new(),
             entered: OnceLock::new(),
         }))
@@ -72,6 +74,16 @@ impl Context {
     /// The account, once it is known.
     pub fn account(&self) -> Option<AccountId> {
         self.0.account.get().copied()
+    }
+
+    /// Records the API key of the request.
+    pub fn set_key(&self, key: KeyId) {
+        let _ = self.0.key.set(key);
+    }
+
+    /// The account and the API key of the request, if it has one.
+    pub fn account_and_key(&self) -> Option<(AccountId, KeyId)> {
+        self.account().zip(self.0.key.get().copied())
     }
 
     /// Keeps what somebody entered into a form, so that an error page can show it.

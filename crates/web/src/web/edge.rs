@@ -28,6 +28,7 @@ use super::public_url::RequestHost;
 use super::request_head::HeadFault;
 use super::server::MAX_HEADER_BYTES;
 use super::throttle::ceil_seconds;
+use crate::accounts::request_log::LoggedRequest;
 use crate::i18n::Locale;
 use crate::prelude::*;
 use crate::web::app::App;
@@ -87,6 +88,18 @@ pub async fn handle(app: &App, router: &Router, request: Request<Body>, peer: Ip
     app.metrics.count_request(&method, response.status(), duration);
     let line = format_args!("{method} {} {}", redacted_path(&path), response.status().as_u16());
     log_request(line, response.status(), failure.as_ref(), &context, duration);
+    if let Some((account, key)) = context.account_and_key() {
+        let request = LoggedRequest {
+            id: context.id().to_owned(),
+            at: app.clock.now(),
+            method: method.to_string(),
+            path,
+            status: i64::from(response.status().as_u16()),
+            code: failure.map(|error| error.code.as_str().to_owned()),
+            duration: i64::try_from(duration.as_micros()).unwrap_or(i64::MAX),
+        };
+        app.request_log.add(account, key, request);
+    }
     response
 }
 

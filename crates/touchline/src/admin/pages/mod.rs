@@ -8,6 +8,7 @@ mod audit;
 mod claims;
 mod health;
 mod invitations;
+mod key_requests;
 mod keys;
 mod keys_form;
 mod members;
@@ -30,6 +31,7 @@ pub fn router() -> Router<App> {
         .merge(adults::router())
         .merge(settings::router())
         .merge(keys::router())
+        .merge(key_requests::router())
         .merge(apps::router())
         .merge(usage::router())
         .merge(audit::router())

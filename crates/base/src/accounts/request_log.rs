@@ -1,0 +1,131 @@
+//! The last requests with each API key, for the people who write the programs that use them.
+//!
+//! Requests are kept in memory and written to the database every few seconds, so that logging adds almost no cost to a
+//! request. Requests that are not yet written are lost if the process is killed. Bodies and query parameters are not
+//! logged.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
+
+use crate::prelude::*;
+
+/// How many requests are kept of each key.
+pub const MAX_REQUESTS: usize = 100;
+/// The maximum number of keys in memory, while the database is unavailable.
+const MAX_KEYS: usize = 1_000;
+/// Longer paths are truncated.
+const MAX_PATH: usize = 200;
+
+row! {
+    /// A request that was answered.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct LoggedRequest {
+        pub id: String,
+        pub at: Timestamp,
+        pub method: String,
+        pub path: String,
+        pub status: i64,
+        /// The code of the error; `None` if the request succeeded.
+        pub code: Option<String>,
+        /// How long the service took, in microseconds.
+        pub duration: i64,
+    }
+}
+
+/// The requests of one account by key, oldest first.
+pub type Requests = BTreeMap<KeyId, VecDeque<LoggedRequest>>;
+
+/// Keeps requests in memory until they are written to the database.
+#[derive(Debug, Default)]
+pub struct RequestLog(Mutex<HashMap<(AccountId, KeyId), VecDeque<LoggedRequest>>>);
+
+impl RequestLog {
+    /// Adds a request.
+    pub fn add(&self, account: AccountId, key: KeyId, mut request: LoggedRequest) {
+        request.path.truncate(request.path.floor_char_boundary(MAX_PATH));
+        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if keys.len() >= MAX_KEYS && !keys.contains_key(&(account, key)) {
+            return;
+        }
+        let requests = keys.entry((account, key)).or_default();
+        if requests.len() >= MAX_REQUESTS {
+            requests.pop_front();
+        }
+        requests.push_back(request);
+    }
+
+    /// Removes and returns all requests, by account.
+    pub fn take(&self) -> BTreeMap<AccountId, Requests> {
+        let keys = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut accounts: BTreeMap<_, Requests> = BTreeMap::new();
+        for ((account, key), requests) in keys {
+            accounts.entry(account).or_default().insert(key, requests);
+        }
+        accounts
+    }
+}
+
+/// Adds requests to the database, and deletes older ones. Does nothing if the account was deleted in the meantime.
+pub fn write(tx: &Tx<'_>, requests: &Requests) -> Result<()> {
+    for (key, requests) in requests {
+        for request in requests {
+            let LoggedRequest { id, at, method, path, status, code, duration } = request.clone();
+            tx.execute(
+                "insert into key_request (account_id, key_id, id, at, method, path, status, code, duration)
+                 select id, :key, :id, :at, :method, :path, :status, :code, :duration
+                 from account where id = :account",
+                bind! { key: *key, id, at, method, path, status, code, duration },
+            )?;
+        }
+        tx.execute(
+            "delete from key_request where account_id = :account and key_id = :key and id not in
+                 (select id from key_request where account_id = :account and key_id = :key
+                  order by id desc limit :max)",
+            bind! { key: *key, max: MAX_REQUESTS as i64 },
+        )?;
+    }
+    Ok(())
+}
+
+/// The last requests with a key, newest first.
+pub fn list(db: &Reader<'_>, key: KeyId, only_failed: bool) -> Result<Vec<LoggedRequest>> {
+    let min_status: i64 = if only_failed { 400 } else { 0 };
+    Ok(db.all(
+        "select id, at, method, path, status, code, duration from key_request
+         where account_id = :account and key_id = :key and status >= :min_status
+         order by id desc limit :max",
+        bind! { key, min_status, max: MAX_REQUESTS as i64 },
+    )?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(number: usize, path: &str) -> LoggedRequest {
+        LoggedRequest {
+            id: format!("req_{number:03}"),
+            at: Timestamp::from_micros(0),
+            method: "GET".to_owned(),
+            path: path.to_owned(),
+            status: 200,
+            code: None,
+            duration: 1,
+        }
+    }
+
+    #[test]
+    fn only_the_last_requests_of_a_key_are_kept() {
+        let log = RequestLog::default();
+        let (account, key) = (AccountId::from_bits(1), KeyId::from_bits(2));
+        for number in 0..MAX_REQUESTS + 7 {
+            log.add(account, key, request(number, "/teams"));
+        }
+        log.add(account, KeyId::from_bits(3), request(0, &"é".repeat(MAX_PATH)));
+        let mut taken = log.take();
+        assert!(log.take().is_empty());
+        let requests = taken.remove(&account).unwrap();
+        assert_eq!((requests[&key].len(), &*requests[&key][0].id), (MAX_REQUESTS, "req_007"));
+        assert_eq!(requests[&KeyId::from_bits(3)][0].path.len(), MAX_PATH);
+    }
+}

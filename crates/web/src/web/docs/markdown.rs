@@ -242,9 +242,10 @@ pub fn anchor(id: &str, title: &str) -> String {
 }
 
 /// The name of a language on its tab.
-fn label(language: &str) -> &str {
+fn label(language: &str, is_tab: bool) -> &str {
     match language {
-        "sh" => "curl",
+        "sh" if is_tab => "curl",
+        "sh" => "Shell",
         "ts" | "typescript" => "TypeScript",
         "python" => "Python",
         "json" => "JSON",
@@ -252,6 +253,7 @@ fn label(language: &str) -> &str {
         "go" => "Go",
         "rust" => "Rust",
         "http" => "HTTP",
+        "" => "Text",
         other => other,
     }
 }
@@ -265,10 +267,12 @@ pub fn sample(id: &str, tabs: &[(&str, &str)]) -> String {
             let checked = if at == 0 { " checked" } else { "" };
             html.push_str(&format!(
                 "<label><input type=\"radio\" name=\"{id}\" value=\"{language}\" autocomplete=\"off\"{checked}>{}</label>",
-                label(language)
+                label(language, true)
             ));
         }
         html.push_str("</fieldset>");
+    } else if let [(language, _)] = tabs {
+        html.push_str(&format!("<div class=\"bar\">{}</div>", label(language, false)));
     }
     for (language, code) in tabs {
         html.push_str(&format!(

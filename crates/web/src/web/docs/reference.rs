@@ -109,10 +109,10 @@ pub fn groups(document: &Value) -> Vec<Group> {
             let Some((schema, ..)) = data_schema(&schemas, operation) else { continue };
             // An object is described on the first page that needs it, and notifications are on their own page.
             if schema == "WebhookEvent" {
-                schemas.set_link(schema, NOTIFICATION_TYPES.to_owned(), "Notifications".to_owned());
+                schemas.set_link(schema, NOTIFICATION_TYPES.to_owned(), "notification".to_owned());
             } else if schemas.link(schema).is_none() {
                 let object = Object::new(&schemas, schema);
-                schemas.set_link(schema, format!("{path}#{}", object.id), object.title.clone());
+                schemas.set_link(schema, format!("{path}#{}", object.id), object.name.clone());
                 objects.push(object);
             }
         }

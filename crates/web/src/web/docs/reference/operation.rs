@@ -132,13 +132,12 @@ fn returns(schemas: &Schemas<'_>, operation: &Value) -> Returns {
     let Some((status, response)) = success(operation) else { return Returns::default() };
     let media = response["content"].as_object().and_then(|content| content.keys().next());
     let data = data_schema(schemas, operation).and_then(|(name, is_array, is_page)| {
-        let (href, title) = schemas.link(name)?.clone();
-        let what = match (is_array, is_page) {
-            (_, true) => "A page of",
-            (true, false) => "An array of",
-            (false, false) => "One object:",
-        };
-        Some((what, href, title))
+        let (href, object) = schemas.link(name)?.clone();
+        Some(match (is_array, is_page) {
+            (_, true) => ("a page of", href, format!("{object} objects")),
+            (true, false) => ("an array of", href, format!("{object} objects")),
+            (false, false) => ("the", href, format!("{object} object")),
+        })
     });
     Returns {
         status: status.to_owned(),

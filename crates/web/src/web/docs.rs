@@ -114,9 +114,9 @@ async fn portal() -> Result<&'static Portal> {
         return Ok(portal);
     }
     let describe = DESCRIBE_API.get()?;
-    let build = tokio::task::spawn_blocking(move || Portal::build(&describe()));
-    let built = build.await.map_err(|error| Error::internal(error.to_string()))??;
-    Ok(PORTAL.get_or_init(|| built))
+    let task = tokio::task::spawn_blocking(move || Portal::build(&describe()));
+    let portal = task.await.map_err(|error| Error::internal(error.to_string()))??;
+    Ok(PORTAL.get_or_init(|| portal))
 }
 
 /// The paths of all pages, for tests.

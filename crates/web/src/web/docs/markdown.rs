@@ -93,7 +93,7 @@ pub fn guide(text: &str, links: &CodeLinks) -> Rendered {
         renderer.flush(&mut blocks, &mut output);
         match event {
             Event::Start(Tag::Heading { level, .. }) => {
-                renderer.heading(level, &mut events, &mut output)
+                renderer.heading(level, &mut events, &mut output);
             }
             Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
                 in_link = true;
@@ -175,7 +175,7 @@ struct Renderer {
 
 impl Renderer {
     /// Writes the code blocks so far. Blocks in several languages that follow each other become tabs.
-    fn flush<'e>(&mut self, blocks: &mut Vec<Block>, output: &mut Vec<Event<'e>>) {
+    fn flush(&mut self, blocks: &mut Vec<Block>, output: &mut Vec<Event<'_>>) {
         let mut rest = std::mem::take(blocks).into_iter().peekable();
         while let Some(block) = rest.next() {
             self.samples += 1;

@@ -134,6 +134,8 @@ async function checkPage({ page, faults }, name) {
   await page.waitForLoadState('networkidle')
   if (screenshots) await page.screenshot({ path: join(screenshots, `${name}.png`) })
   assert.deepEqual(faults, [])
+  // Parts that are not in view are not laid out, and would not be checked.
+  await page.evaluate(() => document.querySelectorAll('.op').forEach((part) => (part.style.contentVisibility = 'visible')))
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
   assert.ok(overflow <= 0, `the page is ${overflow} px wider than the window`)
   assert.deepEqual(await layoutIssues(page), [])

@@ -114,9 +114,9 @@ async fn portal() -> Result<&'static Portal> {
         return Ok(portal);
     }
     let describe = DESCRIBE_API.get()?;
-    let build = tokio::task::spawn_blocking(move || Portal::build(&describe()));
-    let built = build.await.map_err(|error| Error::internal(error.to_string()))??;
-    Ok(PORTAL.get_or_init(|| built))
+    let task = tokio::task::spawn_blocking(move || Portal::build(&describe()));
+    let portal = task.await.map_err(|error| Error::internal(error.to_string()))??;
+    Ok(PORTAL.get_or_init(|| portal))
 }
 
 /// The paths of all pages, for tests.
@@ -149,10 +149,12 @@ async fn serve(State(app): State<App>, mut parts: Parts) -> Result<Response> {
     let portal = portal().await?;
     let path = parts.uri.path().trim_end_matches('/').to_owned();
     let page = portal.page(&path).ok_or_else(Error::not_found)?;
-    if let Some(viewer) = Viewer::load(&mut parts, &app).await? {
+    // The guide for operators explains how to set the URL.
+    let is_for_operators = path == "/docs/operations";
+    if !is_for_operators && let Some(viewer) = Viewer::load(&mut parts, &app).await? {
         return Ok(page::private(viewer.personalize(page)));
     }
-    let origin = highlight::escape(&app.url(""));
+    let origin = if is_for_operators { ORIGIN.to_owned() } else { highlight::escape(&app.url("")) };
     let html = move || page.replace(ORIGIN, &origin).replacen(viewer::NOTE, "", 1);
     let cached = app.state::<PublicPages>().get(&path, html.clone()).await?;
     cached.response(&parts.headers, html)

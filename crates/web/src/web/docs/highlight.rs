@@ -2,7 +2,7 @@
 
 /// The names of the languages and their keywords.
 const KEYWORDS: &[(&[&str], &[&str])] = &[
-    (&["sh"], &["curl", "export", "touchline", "npm", "for", "do", "done", "if", "then", "fi"]),
+    (&["sh"], &["curl", "export", "for", "in", "do", "done", "while", "if", "then", "fi"]),
     (
         &["ts", "typescript"],
         &[

@@ -93,7 +93,7 @@ pub fn guide(text: &str, links: &CodeLinks) -> Rendered {
         renderer.flush(&mut blocks, &mut output);
         match event {
             Event::Start(Tag::Heading { level, .. }) => {
-                renderer.heading(level, &mut events, &mut output)
+                renderer.heading(level, &mut events, &mut output);
             }
             Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
                 in_link = true;
@@ -175,7 +175,7 @@ struct Renderer {
 
 impl Renderer {
     /// Writes the code blocks so far. Blocks in several languages that follow each other become tabs.
-    fn flush<'e>(&mut self, blocks: &mut Vec<Block>, output: &mut Vec<Event<'e>>) {
+    fn flush(&mut self, blocks: &mut Vec<Block>, output: &mut Vec<Event<'_>>) {
         let mut rest = std::mem::take(blocks).into_iter().peekable();
         while let Some(block) = rest.next() {
             self.samples += 1;
@@ -242,9 +242,10 @@ pub fn anchor(id: &str, title: &str) -> String {
 }
 
 /// The name of a language on its tab.
-fn label(language: &str) -> &str {
+fn label(language: &str, is_tab: bool) -> &str {
     match language {
-        "sh" => "curl",
+        "sh" if is_tab => "curl",
+        "sh" => "Shell",
         "ts" | "typescript" => "TypeScript",
         "python" => "Python",
         "json" => "JSON",
@@ -252,6 +253,7 @@ fn label(language: &str) -> &str {
         "go" => "Go",
         "rust" => "Rust",
         "http" => "HTTP",
+        "" => "Text",
         other => other,
     }
 }
@@ -265,10 +267,12 @@ pub fn sample(id: &str, tabs: &[(&str, &str)]) -> String {
             let checked = if at == 0 { " checked" } else { "" };
             html.push_str(&format!(
                 "<label><input type=\"radio\" name=\"{id}\" value=\"{language}\" autocomplete=\"off\"{checked}>{}</label>",
-                label(language)
+                label(language, true)
             ));
         }
         html.push_str("</fieldset>");
+    } else if let [(language, _)] = tabs {
+        html.push_str(&format!("<div class=\"bar\">{}</div>", label(language, false)));
     }
     for (language, code) in tabs {
         html.push_str(&format!(

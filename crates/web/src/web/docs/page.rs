@@ -10,7 +10,6 @@ use http::header::{
 use http::{HeaderMap, StatusCode};
 use kit::secret::{hex, sha256};
 
-use super::guides;
 use super::markdown::Heading;
 use super::reference::Group;
 use super::search::Entry;
@@ -66,10 +65,6 @@ impl Layout<'_> {
     /// `aria-current` for links to the current page.
     fn current(&self, path: &str) -> &'static str {
         if self.content.path == path { " aria-current=\"page\"" } else { "" }
-    }
-
-    fn guides(&self) -> &'static [guides::Group] {
-        guides::GROUPS
     }
 
     /// Whether the menu begins with the reference.

@@ -41,7 +41,7 @@ struct Errors {
 
 /// An HTTP status with its codes.
 struct Status {
-    status: u16,
+    number: u16,
     description: &'static str,
     codes: Vec<(&'static str, &'static str, bool)>,
 }
@@ -171,7 +171,7 @@ fn statuses() -> Vec<Status> {
     for (code, word) in Code::ALL {
         let status = code.status().as_u16();
         let entry = statuses.entry(status).or_insert_with(|| Status {
-            status,
+            number: status,
             description: document::error_description(status),
             codes: Vec::new(),
         });

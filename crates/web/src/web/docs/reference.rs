@@ -85,8 +85,10 @@ impl Group {
         };
         operations.sort_by_key(|(path, method, operation)| {
             let id = operation["operationId"].as_str().unwrap_or_default();
-            let is_list = id.ends_with(".list");
-            (resource(id), *path, !is_list, rank(method))
+            let is_list = id.rsplit('.').next() == Some("list");
+            // The resource that the page is named after comes first.
+            let is_other = resource(id) != markdown::slug(tag);
+            (is_other, resource(id), *path, !is_list, rank(method))
         });
         operations
     }
@@ -109,10 +111,10 @@ pub fn groups(document: &Value) -> Vec<Group> {
             let Some((schema, ..)) = data_schema(&schemas, operation) else { continue };
             // An object is described on the first page that needs it, and notifications are on their own page.
             if schema == "WebhookEvent" {
-                schemas.set_link(schema, NOTIFICATION_TYPES.to_owned(), "Notifications".to_owned());
+                schemas.set_link(schema, NOTIFICATION_TYPES.to_owned(), "notification".to_owned());
             } else if schemas.link(schema).is_none() {
                 let object = Object::new(&schemas, schema);
-                schemas.set_link(schema, format!("{path}#{}", object.id), object.title.clone());
+                schemas.set_link(schema, format!("{path}#{}", object.id), object.name.clone());
                 objects.push(object);
             }
         }
@@ -152,7 +154,7 @@ fn complete_object(schemas: &Schemas<'_>, document: &Value, object: &mut Object)
 /// An example of an object: what the first operation that returns it has as its example.
 fn example_of(document: &Value, schema: &str) -> Option<Value> {
     let schemas = Schemas::new(document);
-    let items = document["paths"].as_object()?.iter().flat_map(|(_, item)| item.as_object());
+    let items = document["paths"].as_object()?.iter().filter_map(|(_, item)| item.as_object());
     let operations = items.flat_map(|item| item.iter().map(|(_, operation)| operation));
     let mut returning = operations.filter(|operation| {
         data_schema(&schemas, operation).is_some_and(|(name, ..)| name == schema)

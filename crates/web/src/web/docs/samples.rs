@@ -125,7 +125,7 @@ impl Request<'_> {
             Body::None => {}
             Body::Json(body) => arguments.push(Language::TypeScript.literal(body, 0)),
             Body::Form { purpose, .. } => {
-                arguments.push(format!("{{ file, purpose: '{purpose}' }}"))
+                arguments.push(format!("{{ file, purpose: '{purpose}' }}"));
             }
         }
         if !self.query.is_empty() {

@@ -114,10 +114,14 @@ impl Indexed {
             }
             score += best * 4 + u32::from(text > 0);
         }
-        // A title that is the query itself is what the reader looks for.
+        // A whole page, and a title with few other words, are more likely what the reader looks for.
+        if !self.entry.href.contains('#') {
+            score += 40;
+        }
         if self.title == query {
             score += 50;
         }
+        score += 20 / u32::try_from(self.title.len().max(1)).unwrap_or(u32::MAX);
         Some(score)
     }
 }
@@ -152,6 +156,7 @@ fn words(text: &str) -> Vec<String> {
 
 /// The part of a text around the first match, with the matches marked.
 fn snippet(text: &str, query: &[String]) -> String {
+    let text = text.trim();
     let lower = text.to_lowercase();
     let first = query.iter().filter_map(|word| lower.find(word.as_str())).min().unwrap_or(0);
     // Lower-case letters can have other lengths, so positions are counted in characters.

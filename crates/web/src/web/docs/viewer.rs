@@ -12,9 +12,10 @@ use crate::web::public_url;
 use crate::web::session_cookie::session_cookie;
 use crate::web::visitor::Guest;
 
+type ReadIds = fn(&Reader<'_>) -> Result<Vec<String>>;
+
 /// Reads ids of the account for the examples, such as that of its first team. None of them is secret.
-pub static EXAMPLE_IDS: Hook<fn(&Reader<'_>) -> Result<Vec<String>>> =
-    Hook::new("docs::EXAMPLE_IDS");
+pub static EXAMPLE_IDS: Hook<ReadIds> = Hook::new("docs::EXAMPLE_IDS");
 
 /// The part after the prefix in the ids of all examples.
 const EXAMPLE_ID: &str = "01kbm2x5q8f7vr0n3hd9tzc4wy";

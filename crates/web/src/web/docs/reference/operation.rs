@@ -39,8 +39,8 @@ struct Returns {
     status: String,
     description: String,
     media: String,
-    /// What `data` is, with a link to its fields.
-    data: Option<(&'static str, String, String)>,
+    /// The link to the fields of the object in `data`, and what it is called.
+    data: Option<(String, String)>,
 }
 
 impl Operation {
@@ -131,15 +131,7 @@ pub fn data_schema<'a>(schemas: &Schemas<'a>, operation: &Value) -> Option<(&'a 
 fn returns(schemas: &Schemas<'_>, operation: &Value) -> Returns {
     let Some((status, response)) = success(operation) else { return Returns::default() };
     let media = response["content"].as_object().and_then(|content| content.keys().next());
-    let data = data_schema(schemas, operation).and_then(|(name, is_array, is_page)| {
-        let (href, title) = schemas.link(name)?.clone();
-        let what = match (is_array, is_page) {
-            (_, true) => "A page of",
-            (true, false) => "An array of",
-            (false, false) => "One object:",
-        };
-        Some((what, href, title))
-    });
+    let data = data_schema(schemas, operation).and_then(|(name, ..)| schemas.link(name).cloned());
     Returns {
         status: status.to_owned(),
         description: markdown::inline_description(

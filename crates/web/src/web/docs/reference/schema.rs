@@ -31,7 +31,7 @@ pub struct Field {
     description: String,
     limits: Vec<String>,
     values: Vec<String>,
-    /// The page with the fields of the object, and its title.
+    /// The link to the fields of the object, and what it is called.
     link: Option<(String, String)>,
     /// The fields of an object without a page, as HTML.
     nested: String,
@@ -41,7 +41,7 @@ pub struct Field {
 #[derive(Debug)]
 pub struct Schemas<'a> {
     document: &'a Value,
-    /// Where objects are described: name of the schema, link and title.
+    /// Where objects are described: name of the schema, link and what the object is called.
     objects: BTreeMap<String, (String, String)>,
 }
 
@@ -60,11 +60,11 @@ impl<'a> Schemas<'a> {
     }
 
     /// Describes an object on a page, so that fields link there.
-    pub fn set_link(&mut self, schema: &str, href: String, title: String) {
-        self.objects.entry(schema.to_owned()).or_insert((href, title));
+    pub fn set_link(&mut self, schema: &str, href: String, name: String) {
+        self.objects.entry(schema.to_owned()).or_insert((href, name));
     }
 
-    /// The link and title of an object that is described on a page.
+    /// The link to an object that is described on a page, and what it is called.
     pub fn link(&self, schema: &str) -> Option<&(String, String)> {
         self.objects.get(schema)
     }

@@ -95,7 +95,7 @@ fn read_parameter(source: &Ident, field: &mut Field) -> Result<Option<Parameter>
         read
     } else if let Some(default) = options.take("or_all") {
         let default = default.arguments;
-        schema = Some(quote!(value_type = Option<String>));
+        schema = Some(quote!(value_type = Option<crate::web::query::OrAll<#value>>, inline));
         quote!(#source.enum_or_all(#name, #default))
     } else if let (Some(item), true) = (&list, options.0.is_empty()) {
         schema = Some(quote!(value_type = Option<#value>, style = Form, explode = false));

@@ -10765,7 +10765,7 @@ export type DiscountsListData = {
         /**
          * Filter by status: `active` (default), `archived` or `all`.
          */
-        status?: string;
+        status?: 'active' | 'archived' | 'all';
         /**
          * Only the discount with this code (case-insensitive).
          */
@@ -13924,9 +13924,9 @@ export type ExportsRosterData = {
          */
         include_removed?: boolean;
         /**
-         * Set to `private` to include the private columns.
+         * The optional parts of a list.
          */
-        include?: string;
+        include?: 'private';
         /**
          * Set to `true` to start the file with a byte order mark, which some spreadsheets need to detect UTF-8.
          */
@@ -14258,7 +14258,7 @@ export type LocationsListData = {
         /**
          * Filter by status: `active` (default), `archived` or `all`.
          */
-        status?: string;
+        status?: 'active' | 'archived' | 'all';
         /**
          * Only the location with this ID in another system.
          */
@@ -15205,7 +15205,7 @@ export type MessagesListData = {
         /**
          * Filter by status: `posted` (default; published messages, including those retracted later), `published`, `scheduled`, `retracted` or `all`.
          */
-        status?: string;
+        status?: 'posted' | 'published' | 'scheduled' | 'retracted' | 'all';
         /**
          * Only pinned messages (`true`) or only messages that are not pinned (`false`).
          */
@@ -17243,9 +17243,9 @@ export type PeopleListData = {
          */
         email?: string;
         /**
-         * `private` includes contact data, birth dates, medical notes and guardians.
+         * The optional parts of a list.
          */
-        include?: string;
+        include?: 'private';
     };
     url: '/people';
 };
@@ -18266,7 +18266,7 @@ export type ProductsListData = {
         /**
          * Filter by status: `active` (default), `archived` or `all`.
          */
-        status?: string;
+        status?: 'active' | 'archived' | 'all';
         /**
          * Only products that are on sale now (`true`) or are not (`false`).
          */
@@ -18820,7 +18820,7 @@ export type TeamsListData = {
         /**
          * Filter by status: `active` (default), `archived` or `all`.
          */
-        status?: string;
+        status?: 'active' | 'archived' | 'all';
         /**
          * Only teams with this sport.
          */
@@ -19449,7 +19449,7 @@ export type RosterListData = {
         /**
          * Filter by status: `active`, `injured`, `inactive`, `removed` or `all`. Default: all except removed members.
          */
-        status?: string;
+        status?: 'active' | 'injured' | 'inactive' | 'removed' | 'all';
         /**
          * Only the member with this external ID.
          */
@@ -19463,9 +19463,9 @@ export type RosterListData = {
          */
         q?: string;
         /**
-         * `private` includes contact data, birth dates, medical notes and guardians.
+         * The optional parts of a list.
          */
-        include?: string;
+        include?: 'private';
     };
     url: '/teams/{team_id}/roster';
 };

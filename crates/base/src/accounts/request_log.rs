@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::prelude::*;
 
 /// How many requests are kept of each key.
-pub const MAX_REQUESTS: usize = 100;
+pub const MAX_REQUESTS: u32 = 100;
 /// The maximum number of keys in memory, while the database is unavailable.
 const MAX_KEYS: usize = 1_000;
 /// Longer paths are truncated.
@@ -48,7 +48,7 @@ impl RequestLog {
             return;
         }
         let requests = keys.entry((account, key)).or_default();
-        if requests.len() >= MAX_REQUESTS {
+        if requests.len() >= MAX_REQUESTS as usize {
             requests.pop_front();
         }
         requests.push_back(request);
@@ -81,7 +81,7 @@ pub fn write(tx: &Tx<'_>, requests: &Requests) -> Result<()> {
             "delete from key_request where account_id = :account and key_id = :key and id not in
                  (select id from key_request where account_id = :account and key_id = :key
                   order by id desc limit :max)",
-            bind! { key: *key, max: MAX_REQUESTS as i64 },
+            bind! { key: *key, max: i64::from(MAX_REQUESTS) },
         )?;
     }
     Ok(())
@@ -94,7 +94,7 @@ pub fn list(db: &Reader<'_>, key: KeyId, only_failed: bool) -> Result<Vec<Logged
         "select id, at, method, path, status, code, duration from key_request
          where account_id = :account and key_id = :key and status >= :min_status
          order by id desc limit :max",
-        bind! { key, min_status, max: MAX_REQUESTS as i64 },
+        bind! { key, min_status, max: i64::from(MAX_REQUESTS) },
     )?)
 }
 
@@ -102,7 +102,7 @@ pub fn list(db: &Reader<'_>, key: KeyId, only_failed: bool) -> Result<Vec<Logged
 mod tests {
     use super::*;
 
-    fn request(number: usize, path: &str) -> LoggedRequest {
+    fn request(number: u32, path: &str) -> LoggedRequest {
         LoggedRequest {
             id: format!("req_{number:03}"),
             at: Timestamp::from_micros(0),
@@ -125,7 +125,7 @@ mod tests {
         let mut taken = log.take();
         assert!(log.take().is_empty());
         let requests = taken.remove(&account).unwrap();
-        assert_eq!((requests[&key].len(), &*requests[&key][0].id), (MAX_REQUESTS, "req_007"));
+        assert_eq!((requests[&key].len(), &*requests[&key][0].id), (100, "req_007"));
         assert_eq!(requests[&KeyId::from_bits(3)][0].path.len(), MAX_PATH);
     }
 }

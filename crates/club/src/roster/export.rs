@@ -18,7 +18,7 @@ pub struct RosterTable {
     /// Set to `true` to include members who have left.
     pub include_removed: bool,
     /// Set to `private` to include the private columns.
-    #[param(name = "include", with(api::include_private), schema(value_type = Option<String>))]
+    #[param(name = "include", with(api::include_private), schema(value_type = Option<api::Include>, inline))]
     pub private: bool,
 }
 

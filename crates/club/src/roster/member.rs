@@ -114,7 +114,7 @@ pub struct MemberFilter {
     #[param(with(api::excluded_status), schema(ignore))]
     pub excluded_status: Option<MemberStatus>,
     /// Filter by status: `active`, `injured`, `inactive`, `removed` or `all`. Default: all except removed members.
-    #[param(with(api::status_filter), schema(value_type = Option<String>))]
+    #[param(with(api::status_filter), schema(value_type = Option<crate::web::query::OrAll<MemberStatus>>, inline))]
     pub status: Option<MemberStatus>,
     /// Only the member with this external ID.
     #[param(line(120))]
@@ -124,7 +124,7 @@ pub struct MemberFilter {
     #[param(line(120))]
     pub q: Option<String>,
     /// `private` includes contact data, birth dates, medical notes and guardians.
-    #[param(name = "include", with(api::include_private), schema(value_type = Option<String>))]
+    #[param(name = "include", with(api::include_private), schema(value_type = Option<api::Include>, inline))]
     pub private: bool,
 }
 

@@ -170,7 +170,7 @@ pub struct PeopleFilter {
     #[param(line(254))]
     pub email: Option<String>,
     /// `private` includes contact data, birth dates, medical notes and guardians.
-    #[param(name = "include", with(api::include_private), schema(value_type = Option<String>))]
+    #[param(name = "include", with(api::include_private), schema(value_type = Option<api::Include>, inline))]
     pub private: bool,
 }
 

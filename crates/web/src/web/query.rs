@@ -1,11 +1,15 @@
 //! Query parameters: each at most once, none unknown, all faults reported.
 
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
 use kit::text::{self, TextFault};
 use kit::{Id, Kind};
+use utoipa::__dev::ComposeSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 
 use super::fields::MAX_FAULTS;
 use crate::prelude::*;
@@ -23,6 +27,18 @@ pub trait FromQuery: Sized {
     /// Takes the parameters it knows. Faults are added to `params`; if there are any, the returned value is not used.
     fn read(params: &mut Params) -> Self;
 }
+
+/// The schema of a parameter that is a value of an enum, or `all`.
+pub struct OrAll<W>(PhantomData<W>);
+
+impl<W: StringEnum> ComposeSchema for OrAll<W> {
+    fn compose(_: Vec<RefOr<Schema>>) -> RefOr<Schema> {
+        let words = W::ALL.iter().map(|(_, word)| *word).chain(["all"]);
+        ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words)).into()
+    }
+}
+
+impl<W: StringEnum> ToSchema for OrAll<W> {}
 
 /// The query of an operation without parameters.
 pub struct NoQuery;

@@ -223,7 +223,7 @@ fn private_access<N: Permission>(caller: &Caller<N>, wrote_note: bool) -> Privat
 
 string_enum! {
     /// The optional parts of a list.
-    enum Include {
+    pub enum Include {
         Private = "private",
     }
 }

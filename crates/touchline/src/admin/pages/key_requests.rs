@@ -18,7 +18,7 @@ struct RequestsPage {
     list: List,
     /// The page of the key, and its name.
     back: (String, String),
-    max: usize,
+    max: u32,
 }
 
 const COLUMNS: &[Column<LoggedRequest>] = &[

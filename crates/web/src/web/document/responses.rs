@@ -72,7 +72,7 @@ const HEADERS: &[(&str, &str, &str, &str)] = &[
         "Location",
         "Location",
         "URL of the created object.",
-        "/api/public/v1/teams/team_01kbm2x5q8f7vr0n3hd9tzc4wy",
+        "https://club.example.org/api/public/v1/teams/team_01kbm2x5q8f7vr0n3hd9tzc4wy",
     ),
     (
         "IdempotentReplayed",

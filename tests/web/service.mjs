@@ -123,7 +123,7 @@ export class Service {
       await stop()
       throw error
     }
-    const service = new Service({ url, folder, startup: JSON.parse(out() || '{}'), settings, stop })
+    const service = new Service({ url, folder, startup: JSON.parse(out() || '{}'), settings: { TOUCHLINE_BASE_URL: url, ...settings }, stop })
     return Object.assign(service, { log: err, signal: (name) => child.kill(name) })
   }
 

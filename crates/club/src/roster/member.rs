@@ -114,7 +114,7 @@ pub struct MemberFilter {
     #[param(with(api::excluded_status), schema(ignore))]
     pub excluded_status: Option<MemberStatus>,
     /// Filter by status: `active`, `injured`, `inactive`, `removed` or `all`. Default: all except removed members.
-    #[param(with(api::status_filter), schema(value_type = Option<crate::web::query::OrAll<MemberStatus>>, inline))]
+    #[param(with(api::status_filter), schema(value_type = Option<api::OrAll<MemberStatus>>, inline))]
     pub status: Option<MemberStatus>,
     /// Only the member with this external ID.
     #[param(line(120))]

@@ -14,6 +14,7 @@ use crate::roster::profile::{self, PeopleFilter, Profile, ProfileChange};
 use crate::roster::{PeopleRead, RosterRead, RosterWrite};
 use crate::teams::team;
 use crate::web::prelude::*;
+pub use crate::web::query::OrAll;
 use crate::web::reply::BatchResponse;
 
 /// Routes of the roster of a team, of batches and of people.

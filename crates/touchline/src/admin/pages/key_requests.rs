@@ -4,6 +4,7 @@ use super::shared::Admin;
 use crate::accounts::api_key;
 use crate::accounts::request_log::{self, LoggedRequest, MAX_REQUESTS};
 use crate::prelude::*;
+use crate::web::edge::API;
 use crate::web::list::{Cell, Column, FilterBar, List};
 use crate::web::prelude::*;
 
@@ -22,22 +23,22 @@ struct RequestsPage {
 }
 
 const COLUMNS: &[Column<LoggedRequest>] = &[
-    Column::page("Time", |request| Cell::Time(request.at)),
     Column::page("Request", |request| {
-        Cell::text(format_args!("{} {}", request.method, request.path)).inside("code", "")
+        let path = request.path.strip_prefix(API).unwrap_or(&request.path);
+        let line = Cell::text(format_args!("{} {path}", request.method)).inside("code", "");
+        line.and(Cell::text(&request.id).about())
     }),
     Column::page("Status", |request| {
-        let status = Cell::text(request.status);
         let code = request
             .code
             .as_ref()
             .map(|code| Cell::text(code).inside("code", "").link(format!("/docs/errors#{code}")));
-        status.and_if(code)
+        Cell::text(request.status).and_if(code)
     }),
     Column::number("Duration", |request| {
         Cell::text(format_args!("{} ms", request.duration.unsigned_abs().div_ceil(1000)))
     }),
-    Column::page("Request ID", |request| Cell::text(&request.id).inside("code", "")),
+    Column::page("Time", |request| Cell::Age(request.at)),
 ];
 
 async fn list(visitor: Admin, PathParams(id): PathParams<KeyId>) -> PageResult {

@@ -125,7 +125,7 @@ impl Request<'_> {
             Body::None => {}
             Body::Json(body) => arguments.push(Language::TypeScript.literal(body, 0)),
             Body::Form { purpose, .. } => {
-                arguments.push(format!("{{ file, purpose: '{purpose}' }}"));
+                arguments.push(format!("{{ file: content, purpose: '{purpose}' }}"));
             }
         }
         if !self.query.is_empty() {
@@ -135,7 +135,7 @@ impl Request<'_> {
         let (imports, before) = match &self.body {
             Body::Form { file, .. } => (
                 "import { readFile } from 'node:fs/promises'\n",
-                format!("const file = new Blob([await readFile('{file}')])\n"),
+                format!("const content = new Blob([await readFile('{file}')])\n"),
             ),
             _ => ("", String::new()),
         };

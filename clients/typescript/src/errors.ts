@@ -110,7 +110,10 @@ const CLASSES = {
   request_timeout: ServerError,
   internal_error: ServerError,
   overloaded: ServerError,
-}
+} satisfies Record<Known<ErrorCode>, unknown>
+
+/** The known values of an open enum. */
+type Known<Enum> = Enum extends string ? (string extends Enum ? never : Enum) : never
 
 /**
  * The errors of all known codes. After {@link isApiError}, a `switch` over `code` narrows the type:
@@ -138,7 +141,7 @@ export async function apiError(response: Response): Promise<ApiError> {
 function parseProblem(text: string, { status, statusText, headers }: Response): Problem {
   try {
     const problem = JSON.parse(text) as Problem
-    if (typeof problem?.code === 'string') return problem
+    if (typeof problem?.code === 'string' && typeof problem.status === 'number' && typeof problem.retryable === 'boolean') return problem
   } catch {
     // A proxy in between may respond with something else than JSON.
   }
@@ -149,11 +152,8 @@ function parseProblem(text: string, { status, statusText, headers }: Response): 
   return { type: 'about:blank', title, status, detail: text.slice(0, 200), code, request_id, retryable, errors: [] }
 }
 
-/** The codes of responses that do not come from the service itself. */
+/** The codes of responses that come from a proxy. A proxy's 404 does not mean that an object does not exist. */
 const OTHER_CODES: Record<number, keyof typeof CLASSES> = {
-  401: 'invalid_credentials',
-  403: 'forbidden',
-  404: 'not_found',
   408: 'request_timeout',
   413: 'payload_too_large',
   429: 'rate_limited',

@@ -10,24 +10,24 @@ import { apiBase, type Auth } from './transport.js'
 /** What identifies an app. An admin of the club registers it under *OAuth apps*. */
 export interface OAuthAppOptions {
   /** Address of the service. Default: the environment variable `TOUCHLINE_URL`, or `http://localhost:8080`. */
-  baseUrl?: string
+  baseUrl?: string | undefined
   clientId: string
   /** The secret of an app that runs on a server. Apps in browsers and on phones have none. */
-  clientSecret?: string
+  clientSecret?: string | undefined
   /** One of the app's redirect URIs. */
   redirectUri: string
   /** A function to use instead of the global `fetch`. */
-  fetch?: typeof fetch
+  fetch?: typeof fetch | undefined
 }
 
 /** What the user is asked for. */
 export interface AuthorizationOptions {
   /** The scopes, such as `teams:read`. Default: `teams:read`. */
-  scope?: string[]
+  scope?: string[] | undefined
   /** Whether the user is asked again, or not at all. */
-  prompt?: 'none' | 'login' | 'consent'
+  prompt?: 'none' | 'login' | 'consent' | undefined
   /** A value that comes back with the user. Default: a random one. */
-  state?: string
+  state?: string | undefined
 }
 
 /** A URL to which the app sends the user, and what it needs when the user comes back. */
@@ -119,16 +119,16 @@ export class OAuthApp {
 
   /** Exchanges the URL with which the user came back for tokens. Checks `state` and the issuer. */
   async exchange(callbackUrl: string | URL, expected: { state: string; codeVerifier: string }): Promise<Tokens> {
-    const callback = new URL(callbackUrl).searchParams
-    if (callback.get('state') !== expected.state) {
+    const callback = new URL(callbackUrl, this.#options.redirectUri).searchParams
+    if (!expected.state || callback.get('state') !== expected.state) {
       throw new OAuthError('invalid_state', 'The `state` is not the one of this user. Ask the user again.')
+    }
+    const issuer = callback.get('iss')
+    if (issuer?.replace(/\/+$/, '') !== this.#base) {
+      throw new OAuthError('invalid_issuer', `The response comes from ${issuer ?? 'nobody'} instead of ${this.#base}.`)
     }
     const error = callback.get('error')
     if (error !== null) throw new OAuthError(error, callback.get('error_description') ?? '')
-    const issuer = callback.get('iss')
-    if (issuer !== null && apiBase(issuer) !== this.#base) {
-      throw new OAuthError('invalid_issuer', `The response comes from ${issuer} instead of ${this.#base}.`)
-    }
     const code = callback.get('code')
     if (code === null) throw new OAuthError('invalid_request', 'The URL has no `code`.')
     return this.#tokens({
@@ -141,7 +141,8 @@ export class OAuthApp {
 
   /** Gets new tokens. The refresh token changes each time. {@link OAuthApp.session} does this when it is needed. */
   async refresh(refreshToken: string): Promise<Tokens> {
-    return this.#tokens({ grant_type: 'refresh_token', refresh_token: refreshToken })
+    const tokens = await this.#tokens({ grant_type: 'refresh_token', refresh_token: refreshToken })
+    return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken }
   }
 
   /** Revokes a token. Revoking the refresh token ends the app's access to the user's data. */
@@ -160,31 +161,35 @@ export class OAuthApp {
       access_token: string
       refresh_token?: string
       expires_in: number
-      scope: string
+      scope?: string
     }
+    if (typeof body.access_token !== 'string') throw new OAuthError('server_error', 'The response has no token.')
     return {
       accessToken: body.access_token,
       refreshToken: body.refresh_token ?? null,
       expiresAt: sent + body.expires_in * 1000,
-      scope: body.scope.split(' '),
+      scope: body.scope?.split(' ') ?? [],
     }
   }
 
   async #post(path: string, parameters: Record<string, string>): Promise<unknown> {
     const { clientId, clientSecret, fetch: send = fetch } = this.#options
     const client = { client_id: clientId, ...(clientSecret && { client_secret: clientSecret }) }
-    const init = { method: 'POST', body: new URLSearchParams({ ...parameters, ...client }) }
+    const body = new URLSearchParams({ ...parameters, ...client })
+    const init = { method: 'POST', body, signal: AbortSignal.timeout(TIMEOUT) }
     const response = await send(this.#base + path, init).catch((error: unknown) => {
       throw new ConnectionError(`POST ${path} failed.`, { cause: error })
     })
-    const body = (await response.json().catch(() => ({}))) as { error?: string; error_description?: string }
-    if (response.ok) return body
-    throw new OAuthError(body.error ?? 'server_error', body.error_description ?? '', response.status)
+    const answer = (await response.json().catch(() => ({}))) as { error?: string; error_description?: string }
+    if (response.ok) return answer
+    throw new OAuthError(answer.error ?? 'server_error', answer.error_description ?? '', response.status)
   }
 }
 
 /** How long before its end an access token is refreshed, in milliseconds. */
-const EARLY = 30_000
+const REFRESH_MARGIN = 30_000
+/** How long a request for tokens may take, in milliseconds. */
+const TIMEOUT = 30_000
 
 /** The access to one user's data. However many requests need a new token at once, it is refreshed once. */
 export class OAuthSession implements Auth {
@@ -198,7 +203,7 @@ export class OAuthSession implements Auth {
   async token(): Promise<string> {
     const tokens = await this.store.load()
     if (!tokens) throw new OAuthError('login_required', 'There are no tokens of this user. Ask the user for access.')
-    if (tokens.expiresAt - EARLY > Date.now() || tokens.refreshToken === null) return tokens.accessToken
+    if (tokens.expiresAt - REFRESH_MARGIN > Date.now() || tokens.refreshToken === null) return tokens.accessToken
     return (await this.#refresh(tokens.accessToken)).accessToken
   }
 
@@ -210,9 +215,14 @@ export class OAuthSession implements Auth {
 
   /** Ends the access, and forgets the tokens. */
   async revoke(): Promise<void> {
-    const tokens = await this.store.load()
-    if (tokens) await this.app.revoke(tokens.refreshToken ?? tokens.accessToken)
-    await this.store.save(null)
+    // A refresh that is under way would save its tokens afterwards.
+    await this.#refreshing?.catch(() => {})
+    const lock = this.store.lock?.bind(this.store) ?? withoutLock
+    await lock(async () => {
+      const tokens = await this.store.load()
+      if (tokens) await this.app.revoke(tokens.refreshToken ?? tokens.accessToken)
+      await this.store.save(null)
+    })
   }
 
   #refresh(old: string): Promise<Tokens> {

@@ -1,14 +1,15 @@
 import { ApiError, ConnectionError } from './errors.js'
 
 /** The longest pause between two attempts, in seconds. */
-const MAX_PAUSE = 60
+export const MAX_PAUSE = 60
 
 /** Seconds to wait before the next attempt; `null` if the request must not be repeated. */
 export function pauseBefore(error: unknown, attempt: number): number | null {
   const wanted = error instanceof ApiError ? error.retryAfter : null
   const isRetryable = error instanceof ConnectionError || (error instanceof ApiError && error.retryable)
   if (!isRetryable || (wanted ?? 0) > MAX_PAUSE) return null
-  return wanted ?? backoff(attempt)
+  // `Retry-After: 0` must not lead to a flood of requests.
+  return wanted === null ? backoff(attempt) : Math.max(wanted, backoff(attempt) / 4)
 }
 
 /** Seconds to wait after this many failures: 0.5, 1, 2, 4 and at most 8, of which up to a half is random. */

@@ -1,8 +1,8 @@
 import { ApiError, ConnectionError } from './errors.js'
-import { backoff, sleep } from './retry.js'
+import { backoff, MAX_PAUSE, sleep } from './retry.js'
 
 /** The service sends something at least every 15 seconds. Without anything for so long, the connection is dead. */
-const SILENCE = 45_000
+const IDLE_TIMEOUT = 45_000
 
 /** Opens the stream, with these headers. */
 type Open = (headers: Record<string, string>, signal: AbortSignal) => Promise<Response>
@@ -38,7 +38,7 @@ export async function* follow<T>(open: Open, signal?: AbortSignal): AsyncGenerat
       const isTemporary = error instanceof ApiError ? error.retryable : error instanceof ConnectionError
       if (!isTemporary && error !== controller.signal.reason) throw error
       const wanted = error instanceof ApiError ? error.retryAfter : null
-      await sleep((wanted ?? backoff(failures)) * 1000, signal)
+      await sleep(Math.min(Math.max(wanted ?? 0, backoff(failures)), MAX_PAUSE) * 1000, signal)
       failures += 1
       continue
     } finally {
@@ -55,11 +55,11 @@ export async function* follow<T>(open: Open, signal?: AbortSignal): AsyncGenerat
 async function* events(response: Response, controller: AbortController): AsyncGenerator<StreamEvent, void, undefined> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   if (!reader) throw new ConnectionError('The response has no body.')
-  const silence = new ConnectionError(`The stream sent nothing for ${SILENCE / 1000} seconds.`)
+  const silence = new ConnectionError(`The stream sent nothing for ${IDLE_TIMEOUT / 1000} seconds.`)
   let rest = ''
   try {
     for (;;) {
-      const timer = setTimeout(() => controller.abort(silence), SILENCE)
+      const timer = setTimeout(() => controller.abort(silence), IDLE_TIMEOUT)
       const { done, value } = await reader.read().catch((error: unknown) => {
         throw controller.signal.aborted ? controller.signal.reason : new ConnectionError('The stream broke.', { cause: error })
       }).finally(() => clearTimeout(timer))

@@ -19,40 +19,40 @@ export interface ClientOptions {
    * Address of the service. Default: the environment variable `TOUCHLINE_URL`, or `http://localhost:8080`, where
    * `touchline serve` listens.
    */
-  baseUrl?: string
+  baseUrl?: string | undefined
   /** An API key. Default: the environment variable `TOUCHLINE_API_KEY`. Keep it on your server. */
-  apiKey?: string
+  apiKey?: string | undefined
   /** Credentials of an app that acts for a user, instead of an API key. */
-  auth?: Auth
-  /** How many milliseconds an attempt may take. Default: 60,000. */
-  timeout?: number
+  auth?: Auth | undefined
+  /** How many milliseconds an attempt may take; `Infinity` for no limit. Default: 60,000. */
+  timeout?: number | undefined
   /** How often a failed request is repeated. Default: 3. */
-  maxRetries?: number
+  maxRetries?: number | undefined
   /** A function to use instead of the global `fetch`. */
-  fetch?: typeof fetch
+  fetch?: typeof fetch | undefined
   /** Headers of every request. */
-  headers?: Record<string, string>
+  headers?: Record<string, string> | undefined
   /** Allows an API key in a browser. Anybody who opens the page can read the key and use it. */
-  dangerouslyAllowBrowser?: boolean
+  dangerouslyAllowBrowser?: boolean | undefined
 }
 
 /** Options of one request. */
 export interface RequestOptions {
   /** Cancels the request. */
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
   /** How many milliseconds an attempt may take. */
-  timeout?: number
+  timeout?: number | undefined
   /** How often a failed request is repeated. */
-  maxRetries?: number
+  maxRetries?: number | undefined
   /** Headers of this request. */
-  headers?: Record<string, string>
+  headers?: Record<string, string> | undefined
   /**
    * The key by which the service recognizes a repeated change. Default: a new one for each call. Choose your own if your
    * program may make the same change again later, for example after a crash.
    */
-  idempotencyKey?: string
+  idempotencyKey?: string | undefined
   /** Make the change only if the object still has this `version`. */
-  ifMatch?: number
+  ifMatch?: number | undefined
 }
 
 /** Query parameters. Lists are joined with commas. */
@@ -69,6 +69,8 @@ export interface Call {
 }
 
 const API = '/api/public/v1'
+/** The longest time of a timer, in milliseconds. Longer ones would end at once. */
+const MAX_TIMER = 2 ** 31 - 1
 
 /** Sends requests, repeats failed ones, and reads responses. */
 export class Transport {
@@ -141,11 +143,14 @@ export class Transport {
   }
 
   #headers({ method, body }: Call, options: RequestOptions): Headers {
-    const headers = new Headers({ Accept: 'application/json', ...this.#options.headers, ...options.headers })
+    const headers = new Headers({ Accept: 'application/json' })
+    for (const source of [this.#options.headers, options.headers]) {
+      for (const [name, value] of Object.entries(source ?? {})) headers.set(name, value)
+    }
     if (!isBrowser() && !headers.has('User-Agent')) headers.set('User-Agent', `touchline-js/${VERSION}`)
     if (body !== undefined && !(body instanceof FormData)) headers.set('Content-Type', 'application/json')
     // Made once for all attempts, so that the change is made once.
-    if (method !== 'GET') headers.set('Idempotency-Key', options.idempotencyKey ?? crypto.randomUUID())
+    if (method !== 'GET') headers.set('Idempotency-Key', options.idempotencyKey ?? headers.get('Idempotency-Key') ?? newKey())
     if (options.ifMatch !== undefined) headers.set('If-Match', `"${options.ifMatch}"`)
     return headers
   }
@@ -162,7 +167,7 @@ export class Transport {
     const abort = () => controller.abort(signal?.reason)
     signal?.addEventListener('abort', abort, { once: true })
     const late = new TimeoutError(`${call.method} ${call.path} took longer than ${timeout} ms.`)
-    const timer = setTimeout(() => controller.abort(late), timeout)
+    const timer = timeout > MAX_TIMER ? undefined : setTimeout(() => controller.abort(late), timeout)
     let isOpen = false
     try {
       const send = this.#options.fetch ?? fetch
@@ -201,6 +206,12 @@ export class Transport {
   }
 }
 
+/** A random idempotency key. `crypto.randomUUID` is missing in pages without HTTPS. */
+function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
 /** The address without a slash or the path of the API at its end. */
 export function apiBase(baseUrl = environment('TOUCHLINE_URL') ?? 'http://localhost:8080'): string {
   const url = new URL(baseUrl)
@@ -209,7 +220,7 @@ export function apiBase(baseUrl = environment('TOUCHLINE_URL') ?? 'http://localh
 
 /** One segment of a path. */
 export function segment(name: string, value: string): string {
-  if (typeof value !== 'string' || value === '') throw new TypeError(`\`${name}\` must be an ID, not ${JSON.stringify(value)}.`)
+  if (typeof value !== 'string' || ['', '.', '..'].includes(value)) throw new TypeError(`\`${name}\` must be an ID, not ${JSON.stringify(value)}.`)
   return encodeURIComponent(value)
 }
 
@@ -237,6 +248,10 @@ function environment(name: string): string | undefined {
   return process?.env?.[name] || undefined
 }
 
+/** Whether this is a page of a browser, or a worker of one. */
 function isBrowser(): boolean {
-  return typeof window !== 'undefined' && typeof window.document !== 'undefined'
+  if (typeof window !== 'undefined' && typeof window.document !== 'undefined') return true
+  const { importScripts, Deno, Bun } = globalThis as Record<string, unknown>
+  const isServer = Deno !== undefined || Bun !== undefined || globalThis.navigator?.userAgent === 'Cloudflare-Workers'
+  return typeof importScripts === 'function' && !isServer
 }

@@ -43,7 +43,7 @@ export async function verify(
   const timestamp = header(headers, 'webhook-timestamp')
   const signatures = header(headers, 'webhook-signature').split(' ')
   const age = Math.abs(Date.now() / 1000 - Number(timestamp))
-  if (!/^\d+$/.test(timestamp) || age > tolerance) {
+  if (!/^\d+$/.test(timestamp) || !(age <= tolerance)) {
     throw new WebhookVerificationError('The timestamp is missing or too far from now.')
   }
   const body = typeof payload === 'string' ? new TextEncoder().encode(payload) : new Uint8Array(payload)
@@ -68,6 +68,8 @@ export interface WebhookOptions extends VerifyOptions {
   on?: { [Type in WebhookEventType]?: (event: WebhookEventOf<Type>) => unknown }
   /** What is done with all other types. */
   otherwise?: (event: WebhookEvent) => unknown
+  /** What {@link expressWebhook} does with errors of your functions if there is no `next`. Default: `console.error`. */
+  onError?: (error: unknown) => void
 }
 
 /**
@@ -107,8 +109,11 @@ export function expressWebhook(
       response.statusCode = await handle(await nodeBody(request), request.headers, options)
       response.end()
     } catch (error) {
-      if (!next) throw error
-      next(error)
+      if (next) return next(error)
+      // With `node:http` nobody else handles the error, and the process would exit.
+      response.statusCode = 500
+      response.end()
+      ;(options.onError ?? console.error)(error)
     }
   }
 }
@@ -151,10 +156,14 @@ async function handle(body: Uint8Array, headers: WebhookHeaders, options: Webhoo
     if (error instanceof WebhookVerificationError) return 400
     throw error
   }
-  const own = options.on?.[event.type] as ((event: WebhookEvent) => unknown) | undefined
-  await (own ?? options.otherwise)?.(event)
+  const isNamed = options.on !== undefined && Object.hasOwn(options.on, event.type)
+  const handler = isNamed ? (options.on?.[event.type] as ((event: WebhookEvent) => unknown) | undefined) : undefined
+  await (handler ?? options.otherwise)?.(event)
   return 204
 }
+
+/** Larger bodies are not from Touchline. */
+const MAX_BODY = 1024 * 1024
 
 async function nodeBody(request: NodeRequest): Promise<Uint8Array> {
   if (request.body instanceof Uint8Array) return request.body
@@ -163,18 +172,28 @@ async function nodeBody(request: NodeRequest): Promise<Uint8Array> {
     throw new TypeError('The body was already parsed. Put the webhook before `express.json()`, or use `express.raw()`.')
   }
   const chunks: Uint8Array[] = []
-  for await (const chunk of request) chunks.push(chunk)
+  let size = 0
+  for await (const chunk of request) {
+    size += chunk.length
+    if (size > MAX_BODY) throw new RangeError('The body is larger than any notification.')
+    chunks.push(chunk)
+  }
   return concat(...chunks)
 }
 
 function header(headers: WebhookHeaders, name: string): string {
-  if (headers instanceof Headers) return headers.get(name) ?? ''
+  if (isFetchHeaders(headers)) return headers.get(name) ?? ''
   const found = Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1]
   return (Array.isArray(found) ? found[0] : found) ?? ''
 }
 
+/** Whether these are headers of the Fetch API, whoever implements it. */
+function isFetchHeaders(headers: WebhookHeaders): headers is Headers {
+  return typeof headers.get === 'function'
+}
+
 async function signingKey(secret: string): Promise<CryptoKey> {
-  const bytes = decodeBase64(secret.replace(/^whsec_/, ''))
+  const bytes = secret.startsWith('whsec_') ? decodeBase64(secret.slice('whsec_'.length)) : null
   if (!bytes || bytes.length === 0) throw new TypeError('The secret must begin with `whsec_`. The service shows it when you create a webhook.')
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify'])
 }

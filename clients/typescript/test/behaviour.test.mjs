@@ -107,6 +107,7 @@ test('each error has its class and code', { timeout }, async () => {
 test('an id that is empty is an error of the caller, and no request', async () => {
   assert.throws(() => touchline.teams.get(''), TypeError)
   assert.throws(() => touchline.teams.get(undefined), TypeError)
+  assert.throws(() => touchline.dues.payments.list('..'), TypeError)
   await assert.rejects(touchline.teams.get('../me'), NotFoundError)
 })
 
@@ -169,8 +170,15 @@ test('does not wait longer than a minute, and does not repeat what cannot succee
   })
   const error = await client({ baseUrl: closed }).me.get().catch((error) => error)
   assert.deepEqual([error.code, error.retryAfter], ['overloaded', 3600])
-  await assert.rejects(client({ baseUrl: closed }).teams.list().page(), NotFoundError)
+  // A proxy's 404 does not mean that the object does not exist.
+  await assert.rejects(client({ baseUrl: closed }).teams.list().page(), { code: 'unknown', status: 404 })
   assert.equal(requests, 2)
+})
+
+test('a proxy with errors of its own in JSON', { timeout }, async (t) => {
+  const broken = await proxy(t, (_, request, response) => response.writeHead(502).end('{"code": "BAD_GATEWAY"}'))
+  const error = await client({ baseUrl: broken, maxRetries: 0 }).me.get().catch((error) => error)
+  assert.deepEqual([error.status, error.code, error.retryable], [502, 'overloaded', true])
 })
 
 test('time limits and signals', { timeout }, async (t) => {
@@ -202,9 +210,11 @@ test('options of the client', { timeout }, async (t) => {
     send(response, await forward())
   })
   const named = client({ baseUrl: `${echo}/api/public/v1/`, headers: { 'X-Club': 'a' } })
-  await named.me.get({ headers: { 'X-Club': 'b' } })
+  await named.me.get({ headers: { 'x-club': 'b' }, timeout: Infinity })
   assert.equal(seen[0]['x-club'], 'b')
   assert.match(seen[0]['user-agent'], /^touchline-js\/\d/)
+  await named.teams.create({ name: 'Own key' }, { headers: { 'idempotency-key': 'mine' } })
+  assert.equal(seen[1]['idempotency-key'], 'mine')
   assert.throws(() => new Touchline({ baseUrl: service.url }), /apiKey/)
   assert.throws(() => client({ auth: { token: async () => key } }), /not both/)
   const auth = new Touchline({ baseUrl: service.url, auth: { token: async () => key } })

@@ -16,6 +16,7 @@ import { ROOT } from './support.mjs'
 
 const run = promisify(execFile)
 const timeout = TIMEOUT
+const WEBHOOK_SECRET = `whsec_${Buffer.from('a secret of thirty-two characters').toString('base64')}`
 const DOCS = new URL('../../docs/', ROOT)
 /** The guides for developers. Others have commands for operators, which would change this machine. */
 const GUIDES = ['quickstart', 'authentication', 'pagination', 'idempotency', 'errors', 'rate-limits', 'webhooks', 'oauth', 'notifications', 'testing']
@@ -84,7 +85,7 @@ for (const [name, blocks] of guides) {
 /** Where an example runs, with which variables. */
 async function settings() {
   const { PATH, HOME } = process.env
-  return { cwd: project, timeout: TIMEOUT, env: { PATH, HOME, TOUCHLINE_URL: service.url, TOUCHLINE_API_KEY: service.key } }
+  return { cwd: project, timeout: TIMEOUT, env: { PATH, HOME, TOUCHLINE_URL: service.url, TOUCHLINE_API_KEY: service.key, WEBHOOK_SECRET } }
 }
 
 function failure({ message, stdout, stderr }) {

@@ -91,16 +91,21 @@ test('wrong callbacks are rejected before anything is sent', async () => {
   const { url, state, codeVerifier } = await app.authorizationUrl({ scope: ['teams:read', 'events:read'], prompt: 'login' })
   const sent = new URL(url).searchParams
   assert.deepEqual([sent.get('scope'), sent.get('prompt'), sent.get('state')], ['teams:read events:read', 'login', state])
+  const iss = encodeURIComponent('http://127.0.0.1:1')
   for (const [query, code] of [
-    [`?code=a&state=other`, 'invalid_state'],
-    [`?code=a`, 'invalid_state'],
-    [`?error=access_denied&error_description=No&state=${state}`, 'access_denied'],
+    [`?code=a&state=other&iss=${iss}`, 'invalid_state'],
+    [`?code=a&iss=${iss}`, 'invalid_state'],
+    [`?error=access_denied&error_description=No&state=${state}&iss=${iss}`, 'access_denied'],
     [`?code=a&state=${state}&iss=https%3A%2F%2Fevil.example`, 'invalid_issuer'],
-    [`?state=${state}`, 'invalid_request'],
+    [`?code=a&state=${state}&iss=nothing`, 'invalid_issuer'],
+    [`?code=a&state=${state}`, 'invalid_issuer'],
+    [`?state=${state}&iss=${iss}`, 'invalid_request'],
   ]) {
     const exchange = app.exchange(`https://scores.example/${query}`, { state, codeVerifier })
     await assert.rejects(exchange, (error) => error instanceof OAuthError && error.code === code, query)
   }
+  const forgotten = app.exchange(`/?code=a&iss=${iss}`, { state: null, codeVerifier })
+  await assert.rejects(forgotten, { code: 'invalid_state' })
 })
 
 test('an app in a page of another origin', { timeout }, async (t) => {

@@ -1,6 +1,7 @@
 // Webhooks: signatures by other libraries, and real deliveries to Express, Fastify, Hono and `node:http`.
 
 import assert from 'node:assert/strict'
+import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 
 import express from 'express'
@@ -62,6 +63,8 @@ for (const [name, Library] of [['standardwebhooks', StandardWebhook], ['svix', S
     }
     await assert.rejects(verify(BODY, headers, []), TypeError)
     await assert.rejects(verify(BODY, headers, ''), TypeError)
+    await assert.rejects(verify(BODY, headers, SECRET.slice('whsec_'.length)), TypeError)
+    await assert.rejects(verify(BODY, old, SECRET, { tolerance: NaN }), WebhookVerificationError)
   })
 }
 
@@ -140,6 +143,20 @@ for (const [name, start] of Object.entries(SERVERS)) {
     await touchline.webhooks.delete(webhook.id)
   })
 }
+
+test('with `node:http`, neither a broken request nor a failing function ends the process', async (t) => {
+  const errors = []
+  const options = { secret: SECRET, otherwise: () => { throw new Error('the database is gone') }, onError: (error) => errors.push(error) }
+  const url = await serve(t, expressWebhook(options))
+  const post = (body, headers) => fetch(url, { method: 'POST', body, headers })
+  assert.equal((await post(BODY, signed(StandardWebhook))).status, 500)
+  assert.match(errors[0].message, /database is gone/)
+  assert.equal((await post('x'.repeat(2 ** 20 + 1), {}).catch(() => ({ status: 500 }))).status, 500)
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nab')
+  setTimeout(() => socket.destroy(), 50)
+  await until('the broken request is reported', () => errors.length === 3)
+})
 
 test('a body that was parsed already is an error that says what to do', async (t) => {
   const app = express().use(express.json()).post('/hook', expressWebhook({ secret: SECRET }))

@@ -2,7 +2,9 @@
 
 const languageKey = 'touchline-docs-language'
 
-for (const sample of document.querySelectorAll('.sample')) {
+// Browsers have no clipboard in pages without HTTPS, except on this computer.
+const samples = navigator.clipboard ? document.querySelectorAll('.sample') : []
+for (const sample of samples) {
   const button = document.createElement('button')
   button.type = 'button'
   button.className = 'copy'

@@ -128,9 +128,9 @@ export class Transport {
         headers.set('Authorization', `Bearer ${token}`)
         return await this.#attempt<T>(call, headers, options)
       } catch (error) {
-        const other = renewed ? null : await this.#renewedToken(error, token)
-        if (other !== null) {
-          token = other
+        const newToken = renewed ? null : await this.#renewedToken(error, token)
+        if (newToken !== null) {
+          token = newToken
           renewed = true
           attempt -= 1
           continue

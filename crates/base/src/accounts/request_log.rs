@@ -11,7 +11,7 @@ use crate::prelude::*;
 
 /// How many requests are kept of each key.
 pub const MAX_REQUESTS: u32 = 100;
-/// The maximum number of keys in memory, while the database is unavailable.
+/// The maximum number of keys in memory. Requests of further keys are not logged until the next write.
 const MAX_KEYS: usize = 1_000;
 /// Longer paths are truncated.
 const MAX_PATH: usize = 200;

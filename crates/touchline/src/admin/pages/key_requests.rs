@@ -46,7 +46,7 @@ async fn list(visitor: Admin, PathParams(id): PathParams<KeyId>) -> PageResult {
     let filters = FilterBar::new(&request.form);
     let filters = filters.select("outcome", "Outcome", "All", [("failed", t!("Failed"))]);
     let only_failed = filters.text("outcome") == "failed";
-    // Includes the newest requests.
+    // The newest requests on this node may not be written yet.
     visitor.app().flush_request_log().await;
     let read = move |db: &Reader<'_>| {
         Ok((api_key::find(db, id)?, request_log::list(db, id, only_failed)?))

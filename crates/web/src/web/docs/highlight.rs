@@ -86,18 +86,18 @@ pub fn html(code: &str, language: &str) -> String {
     output
 }
 
-fn is_word(letter: char) -> bool {
-    letter.is_alphanumeric() || letter == '_'
+fn is_word(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
 }
 
 /// The length of a string with its quotes.
 fn string_length(text: &str, quote: char) -> usize {
     let mut escaped = false;
-    for (at, letter) in text.char_indices().skip(1) {
-        if letter == quote && !escaped {
-            return at + letter.len_utf8();
+    for (at, character) in text.char_indices().skip(1) {
+        if character == quote && !escaped {
+            return at + character.len_utf8();
         }
-        escaped = letter == '\\' && !escaped;
+        escaped = character == '\\' && !escaped;
     }
     text.len()
 }

@@ -41,9 +41,9 @@ impl Language {
     }
 
     fn key(self, name: &str) -> String {
-        let mut letters = name.chars();
-        let starts = letters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
-        let plain = starts && letters.all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let mut characters = name.chars();
+        let starts = characters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+        let plain = starts && characters.all(|c| c.is_ascii_alphanumeric() || c == '_');
         if self == Self::TypeScript && plain { name.to_owned() } else { self.string(name) }
     }
 

@@ -52,14 +52,14 @@ pub enum Outcome {
 pub fn camel_case(name: &str) -> String {
     let mut upper = false;
     let mut camel = String::new();
-    for letter in name.chars() {
-        match letter {
+    for character in name.chars() {
+        match character {
             '_' => upper = true,
-            letter if upper => {
-                camel.extend(letter.to_uppercase());
+            character if upper => {
+                camel.extend(character.to_uppercase());
                 upper = false;
             }
-            letter => camel.push(letter),
+            character => camel.push(character),
         }
     }
     camel

@@ -161,18 +161,18 @@ fn snippet(text: &str, query: &[String]) -> String {
     let first = query.iter().filter_map(|word| lower.find(word.as_str())).min().unwrap_or(0);
     // Lower-case letters can have other lengths, so positions are counted in characters.
     let first = lower[..first].chars().count();
-    let letters: Vec<char> = text.chars().collect();
-    let mut start = first.saturating_sub(SNIPPET / 3).min(letters.len());
-    while start > 0 && letters.get(start - 1).is_some_and(|c| !c.is_whitespace()) {
+    let characters: Vec<char> = text.chars().collect();
+    let mut start = first.saturating_sub(SNIPPET / 3).min(characters.len());
+    while start > 0 && characters.get(start - 1).is_some_and(|c| !c.is_whitespace()) {
         start -= 1;
     }
-    let mut end = (start + SNIPPET).min(letters.len());
-    while end < letters.len() && !letters[end].is_whitespace() {
+    let mut end = (start + SNIPPET).min(characters.len());
+    while end < characters.len() && !characters[end].is_whitespace() {
         end += 1;
     }
-    let part: String = letters[start..end].iter().collect();
+    let part: String = characters[start..end].iter().collect();
     let before = if start > 0 { "… " } else { "" };
-    let after = if end < letters.len() { " …" } else { "" };
+    let after = if end < characters.len() { " …" } else { "" };
     format!("{before}{}{after}", mark(part.trim(), query))
 }
 
@@ -198,14 +198,14 @@ fn mark(text: &str, query: &[String]) -> String {
 
 /// The length of the start of a text that is this word in any case.
 fn matching_prefix(text: &str, word: &str) -> Option<usize> {
-    let mut letters = text.char_indices();
+    let mut characters = text.char_indices();
     for expected in word.chars() {
-        let (_, letter) = letters.next()?;
-        if !letter.to_lowercase().eq(std::iter::once(expected)) {
+        let (_, character) = characters.next()?;
+        if !character.to_lowercase().eq(std::iter::once(expected)) {
             return None;
         }
     }
-    Some(letters.next().map_or(text.len(), |(at, _)| at))
+    Some(characters.next().map_or(text.len(), |(at, _)| at))
 }
 
 #[cfg(test)]

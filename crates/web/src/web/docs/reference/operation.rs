@@ -236,11 +236,11 @@ pub fn object_name(schemas: &Schemas<'_>, schema: &str) -> String {
         None if schema == "WebhookEvent" => "notification".to_owned(),
         None => {
             let mut name = String::new();
-            for letter in schema.chars() {
-                if letter.is_uppercase() && !name.is_empty() {
+            for character in schema.chars() {
+                if character.is_uppercase() && !name.is_empty() {
                     name.push('_');
                 }
-                name.extend(letter.to_lowercase());
+                name.extend(character.to_lowercase());
             }
             name
         }

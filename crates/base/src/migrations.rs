@@ -40,4 +40,5 @@ pub const MIGRATIONS: &[Migration] = migrations![
     "0025_event_changes",
     "0026_withheld_messages",
     "0027_request_log",
+    "0028_repeated_secrets",
 ];

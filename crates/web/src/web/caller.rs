@@ -19,7 +19,7 @@ use super::admission;
 use super::body::Body;
 use super::context::Context;
 use super::edge::API;
-use super::idempotency::{self, IDEMPOTENCY_KEY, IdempotencyKey};
+use super::idempotency::{self, IDEMPOTENCY_KEY, IdempotencyKey, ReplaySettings};
 use super::precondition;
 use super::public_url;
 use super::reply::WriteResponse;
@@ -189,9 +189,8 @@ impl<N: Permission> Caller<N> {
         self.change_with_status(StatusCode::CREATED, body, work).await
     }
 
-    /// Creates an object with a secret, which is shown only this once, and responds with 201. `work` also
-    /// returns the object without the secret, which is stored for the idempotency key and which a repeated
-    /// request gets.
+    /// Creates an object with a secret, which cannot be read later, and responds with 201. `work` also
+    /// returns the object without the secret: the response is stored encrypted.
     pub async fn create_secret<B: Send + 'static, T: Serialize + Versioned + Send + 'static>(
         self,
         body: Body<B>,
@@ -308,7 +307,10 @@ impl<N: Permission> Caller<N> {
             }
             None => None,
         };
-        let ttl = self.app.config.idempotency_ttl;
+        let settings = ReplaySettings {
+            ttl: self.app.config.idempotency_ttl,
+            seal: self.app.secrets.key("repeated response"),
+        };
         let recheck = admission::Recheck::new::<N>(&self.credential, &self.team_access);
         let written = self
             .app
@@ -316,14 +318,14 @@ impl<N: Permission> Caller<N> {
             .write(self.scope(), move |tx| {
                 signals::prefetch_journal(tx)?;
                 recheck.before_change(tx)?;
-                if let Some(replayed) = WriteResponse::replay(tx, key.as_ref(), ttl)? {
+                if let Some(replayed) = WriteResponse::replay(tx, key.as_ref(), &settings)? {
                     recheck.after_change(tx)?;
                     return Ok(replayed);
                 }
                 let written = work(tx, body.value, &expected)?;
                 recheck.after_change(tx)?;
                 if let Some(key) = key {
-                    written.save(tx, key)?;
+                    written.save(tx, key, &settings)?;
                 }
                 Ok::<_, Error>(written)
             })

@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 
 use super::reply::WriteResponse;
 use crate::prelude::*;
+use crate::secrets::SealKey;
 
 /// The header with the key.
 pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -31,6 +32,25 @@ record! {
         pub data: String,
         pub created_at: Timestamp,
     }
+}
+
+record! {
+    /// The complete data of a response with a secret, encrypted.
+    #[derive(Debug)]
+    pub struct StoredSecret in idempotency_secret {
+        pub account_id: AccountId,
+        pub key: String,
+        pub data: Vec<u8>,
+    }
+}
+
+/// What storing and repeating responses needs.
+#[derive(Clone)]
+pub struct ReplaySettings {
+    /// How long responses are stored.
+    pub ttl: Duration,
+    /// The key that encrypts responses with secrets.
+    pub seal: SealKey,
 }
 
 /// A key with the hash of its request.
@@ -100,6 +120,33 @@ pub fn find_stored(
 /// Stores the response to a request.
 pub fn save(tx: &Tx<'_>, response: &StoredResponse) -> Result<()> {
     Ok(tx.execute_deferred(StoredResponse::INSERT, &response.bind())?)
+}
+
+/// Stores the data of a response with a secret, so that a request whose response was lost gets it when it is repeated.
+pub fn save_secret(tx: &Tx<'_>, seal: &SealKey, key: &str, data: &str) -> Result<()> {
+    let stored = StoredSecret {
+        account_id: tx.account(),
+        key: key.to_owned(),
+        data: seal.seal(tx.rng(), &sealed_for(tx.account(), key), data.as_bytes()),
+    };
+    Ok(tx.execute_deferred(StoredSecret::INSERT, &stored.bind())?)
+}
+
+/// The data of a response with a secret. `None` if the response has none, or if the key of the installation has changed.
+pub fn find_secret(tx: &Tx<'_>, seal: &SealKey, key: &str) -> Result<Option<String>> {
+    let stored: Option<StoredSecret> = tx.optional(
+        sql!(StoredSecret::SELECT, " where account_id = :account and key = :key"),
+        bind! { key },
+    )?;
+    let open = |stored: StoredSecret| {
+        String::from_utf8(seal.open(&sealed_for(tx.account(), key), &stored.data)?).ok()
+    };
+    Ok(stored.and_then(open))
+}
+
+/// Binds encrypted data to its row.
+fn sealed_for(account: AccountId, key: &str) -> Vec<u8> {
+    format!("{account} {key}").into_bytes()
 }
 
 /// Deletes a batch of expired keys and returns their number.
@@ -192,6 +239,10 @@ pub fn rewrite_mentions(
     )?;
     for (key, data) in responses {
         if let Some(data) = rewrite(&data)? {
+            tx.execute(
+                "delete from idempotency_secret where account_id = :account and key = :key",
+                bind! { key: &*key },
+            )?;
             tx.execute(
                 "update idempotency set data = :data where account_id = :account and key = :key",
                 bind! { key, data },

@@ -4,7 +4,6 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
@@ -15,7 +14,7 @@ use http_body::{Frame, SizeHint};
 use serde_json::value::RawValue;
 
 use super::cache::CachedResponse;
-use super::idempotency::{self, IdempotencyKey, StoredResponse};
+use super::idempotency::{self, IdempotencyKey, ReplaySettings, StoredResponse};
 use crate::paging::LogPage;
 use crate::prelude::*;
 
@@ -173,7 +172,7 @@ pub struct WriteResponse {
     /// `None` if several objects were created.
     pub version: Option<i64>,
     pub data: String,
-    /// What is stored instead of `data` if that contains a secret.
+    /// What is stored instead of `data` if that contains a secret. `data` is then stored encrypted.
     without_secret: Option<String>,
     replayed: bool,
 }
@@ -228,10 +227,14 @@ impl WriteResponse {
     pub fn replay(
         tx: &Tx<'_>,
         key: Option<&IdempotencyKey>,
-        ttl: Duration,
+        settings: &ReplaySettings,
     ) -> Result<Option<Self>> {
         let Some(key) = key else { return Ok(None) };
-        let Some(stored) = idempotency::find_stored(tx, key, ttl)? else { return Ok(None) };
+        let stored = idempotency::find_stored(tx, key, settings.ttl)?;
+        let Some(mut stored) = stored else { return Ok(None) };
+        if let Some(data) = idempotency::find_secret(tx, &settings.seal, &key.key)? {
+            stored.data = data;
+        }
         let replayed = Self::from_stored(stored);
         // Replays are audited too, because the response may contain sensitive data.
         tx.audit("request.replayed", &replayed.id().unwrap_or_default(), &serde_json::Value::Null)?;
@@ -239,7 +242,8 @@ impl WriteResponse {
     }
 
     /// Stores the response for repeated requests with the same key.
-    pub fn save(&self, tx: &Tx<'_>, key: IdempotencyKey) -> Result<()> {
+    pub fn save(&self, tx: &Tx<'_>, key: IdempotencyKey, settings: &ReplaySettings) -> Result<()> {
+        let secret = self.without_secret.as_ref().map(|_| key.key.clone());
         let stored = StoredResponse {
             account_id: tx.account(),
             key: key.key,
@@ -249,6 +253,10 @@ impl WriteResponse {
             data: self.without_secret.as_ref().unwrap_or(&self.data).clone(),
             created_at: tx.now(),
         };
-        idempotency::save(tx, &stored)
+        idempotency::save(tx, &stored)?;
+        match secret {
+            Some(key) => idempotency::save_secret(tx, &settings.seal, &key, &self.data),
+            None => Ok(()),
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::{StreamExt, TryStreamExt};
 use tokio::sync::watch;
 
-use crate::accounts::usage;
+use crate::accounts::{request_log, usage};
 use crate::dues::{late_fee, reminders};
 use crate::event_reminders;
 use crate::files::file::{parse_store_key, store_key};
@@ -68,7 +68,7 @@ pub async fn run(app: App, stop: watch::Receiver<bool>) {
         // `App::finish` writes the counts of the last interval.
         repeat(USAGE_INTERVAL, stop, move || async {
             app.flush_usage().await;
-            app.flush_request_log().await;
+            app.flush_request_log(None).await;
         })
     );
 }
@@ -104,6 +104,7 @@ pub async fn delete_expired_records(app: &App) {
         token::delete_expired,
         grant::delete_expired,
         usage::delete_expired,
+        request_log::delete_expired,
     ];
     for step in steps {
         if let Err(error) = delete_all(app, step).await {

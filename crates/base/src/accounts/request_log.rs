@@ -6,11 +6,14 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use crate::prelude::*;
 
 /// How many requests are kept of each key.
 pub const MAX_REQUESTS: u32 = 100;
+/// How many days requests are kept.
+pub const MAX_DAYS: u32 = 30;
 /// The maximum number of keys in memory. Requests of further keys are not logged until the next write.
 const MAX_KEYS: usize = 1_000;
 /// Longer paths are truncated.
@@ -54,11 +57,12 @@ impl RequestLog {
         requests.push_back(request);
     }
 
-    /// Removes and returns all requests, by account.
-    pub fn take(&self) -> BTreeMap<AccountId, Requests> {
-        let keys = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    /// Removes and returns the requests of one account, or all, by account.
+    pub fn take(&self, only: Option<AccountId>) -> BTreeMap<AccountId, Requests> {
         let mut accounts: BTreeMap<_, Requests> = BTreeMap::new();
-        for ((account, key), requests) in keys {
+        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = keys.extract_if(|(account, _), _| only.is_none_or(|only| only == *account));
+        for ((account, key), requests) in taken {
             accounts.entry(account).or_default().insert(key, requests);
         }
         accounts
@@ -85,6 +89,17 @@ pub fn write(tx: &Tx<'_>, requests: &Requests) -> Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// Deletes a batch of old requests. Returns the number of deleted rows.
+pub fn delete_expired(tx: &Tx<'_>) -> Result<u64> {
+    let before = tx.now().minus(Duration::from_secs(u64::from(MAX_DAYS) * 24 * 60 * 60));
+    Ok(tx.execute(
+        "delete from key_request where (account_id, key_id, id) in
+             (select account_id, key_id, id from key_request where at < :before order by at limit 500)
+         /* any account */",
+        bind! { before },
+    )?)
 }
 
 /// The last requests with a key, newest first.
@@ -122,8 +137,9 @@ mod tests {
             log.add(account, key, request(number, "/teams"));
         }
         log.add(account, KeyId::from_bits(3), request(0, &"é".repeat(MAX_PATH)));
-        let mut taken = log.take();
-        assert!(log.take().is_empty());
+        assert!(log.take(Some(AccountId::from_bits(2))).is_empty());
+        let mut taken = log.take(Some(account));
+        assert!(log.take(None).is_empty());
         let requests = taken.remove(&account).unwrap();
         assert_eq!((requests[&key].len(), &*requests[&key][0].id), (100, "req_007"));
         assert_eq!(requests[&KeyId::from_bits(3)][0].path.len(), MAX_PATH);

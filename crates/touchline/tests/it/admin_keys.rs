@@ -3,7 +3,9 @@
 use store::Scope;
 use testkit::world::{make_account, make_key, new_key};
 use testkit::{Browser, Client, TestResponse, World, both, json, seconds};
+use touchline::accounts::api_key::NewKey;
 use touchline::accounts::user::Role;
+use touchline::jobs;
 
 const HOSTILE: &str = "\"><img src=x onerror=alert(1)><script>";
 
@@ -206,17 +208,30 @@ both! {
         let failed = browser.get(&format!("{path}?outcome=failed")).await.ok().shows("insufficient_scope");
         assert!(!failed.text.contains(listed.header("request-id").unwrap()));
 
+        // Requests that are rejected before the key is checked are listed too.
+        caller.get("/nowhere?q=secret").await.assert_problem(404, "not_found");
+        caller.get(&format!("/teams/{}", "x".repeat(40_000))).await.assert_problem(400, "invalid_request");
+        let page = browser.get(&path).await.ok().shows("GET /nowhere").shows("invalid_request");
+        assert!(!page.text.contains("secret"), "{}", page.text);
+        let elsewhere = NewKey { cidrs: Some(vec!["192.0.2.0/24".parse().unwrap()]), ..new_key("teams:read") };
+        let (fenced, outside) = w.client_with_key(elsewhere).await;
+        outside.get("/teams").await.assert_problem(403, "forbidden");
+        browser.get(&format!("/admin/keys/{}/requests", fenced.id)).await.ok().shows("GET /teams").shows("forbidden");
+
         // Only the last 100 are kept.
         for _ in 0..60 {
             caller.get("/me").await.ok();
         }
-        w.node.app.flush_request_log().await;
+        w.node.app.flush_request_log(None).await;
         for _ in 0..60 {
             caller.get("/me").await.ok();
         }
         let page = browser.get(&path).await.ok();
         assert_eq!(page.text.matches("GET /me").count(), 100);
-        assert_eq!(w.count("key_request").await, 101);
+        assert_eq!(w.count("key_request").await, 102);
+        w.advance_clock(seconds(31 * 24 * 60 * 60));
+        jobs::delete_expired_records(&w.node.app).await;
+        assert_eq!(w.count("key_request").await, 0);
     }
 
     async fn only_admins_can_manage_keys(w: &World) {

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use http::HeaderMap;
 use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderValue};
 use kit::secret::{ApiKey, Token, TokenKind};
 
 use super::context::Context;
@@ -47,12 +47,24 @@ pub async fn authenticate(app: &App, context: &Context, headers: &HeaderMap) -> 
     let key = ApiKey::parse(text).map_err(|_| fail(invalid_credentials()))?;
     let key = app.db.read_inline(scope, move |db| api_key::authenticate(db, &key)).await?;
     let key = key.ok_or_else(|| fail(invalid_credentials()))?;
+    context.identify_key(key.account_id, key.id);
     if key.allows_address(context.address()) {
         Ok(key.into())
     } else {
         let detail =
             "This API key may not be used from your IP address. See the key's allowed networks.";
         Err(fail(Error::new(Code::Forbidden, detail)))
+    }
+}
+
+/// Finds the API key of a request that was rejected before it was authenticated, for the request log.
+pub async fn identify_rejected(app: &App, context: &Context, authorization: Option<&HeaderValue>) {
+    let text = authorization.and_then(|value| value.to_str().ok()?.split_once(' '));
+    let Some(Ok(key)) = text.map(|(_, token)| ApiKey::parse(token.trim())) else { return };
+    let scope = Scope::system("authenticate");
+    let key = app.db.read_inline(scope, move |db| api_key::authenticate(db, &key)).await;
+    if let Ok(Some(key)) = key {
+        context.identify_key(key.account_id, key.id);
     }
 }
 
@@ -82,10 +94,8 @@ fn bearer_token(headers: &HeaderMap) -> Result<&str> {
 pub async fn charge_quota(app: &App, context: &Context, credential: &Credential) -> Result<()> {
     let quota = app.config.rate_limits.of(credential.tier);
     let (allowance, outcome) = app.limits.take(&app.db, credential.account_id, quota).await;
-    context.identify(credential.account_id, allowance);
-    if let Holder::Key { id, .. } = credential.holder {
-        context.set_key(id);
-    }
+    context.identify(credential.account_id);
+    context.set_allowance(allowance);
     let rate_limited = outcome.as_ref().is_err_and(|error| error.code == Code::RateLimited);
     app.usage.count(credential.account_id, credential.into(), rate_limited);
     outcome

@@ -188,7 +188,7 @@ impl App {
             tracing::warn!("background tasks were still running after 10 seconds");
         }
         self.flush_usage().await;
-        self.flush_request_log().await;
+        self.flush_request_log(None).await;
     }
 
     /// Writes the usage counters of keys and apps to the database. Counts that cannot be written are kept for the next
@@ -206,9 +206,10 @@ impl App {
         }
     }
 
-    /// Writes the last requests of API keys to the database. Requests that cannot be written are lost.
-    pub async fn flush_request_log(&self) {
-        for (account, requests) in self.request_log.take() {
+    /// Writes the last requests of API keys to the database: those of one account, or all. Requests that cannot be
+    /// written are lost.
+    pub async fn flush_request_log(&self, only: Option<AccountId>) {
+        for (account, requests) in self.request_log.take(only) {
             let scope = Scope::account(account, "system").in_own_lane("usage");
             let result = self.db.write(scope, move |tx| request_log::write(tx, &requests)).await;
             if let Err(error) = result {

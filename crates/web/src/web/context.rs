@@ -64,10 +64,14 @@ impl Context {
         self.0.host.as_ref()
     }
 
-    /// Records the account of the request and what is left of its quota.
-    pub fn identify(&self, account: AccountId, allowance: Allowance) {
+    /// Records the account of the request.
+    pub fn identify(&self, account: AccountId) {
         // If this were ever called twice, the first call counts.
         let _ = self.0.account.set(account);
+    }
+
+    /// Records what is left of the account's quota.
+    pub fn set_allowance(&self, allowance: Allowance) {
         let _ = self.0.allowance.set(allowance);
     }
 
@@ -76,8 +80,9 @@ impl Context {
         self.0.account.get().copied()
     }
 
-    /// Records the API key of the request.
-    pub fn set_key(&self, key: KeyId) {
+    /// Records the account and the API key of the request.
+    pub fn identify_key(&self, account: AccountId, key: KeyId) {
+        self.identify(account);
         let _ = self.0.key.set(key);
     }
 

@@ -19,6 +19,7 @@ use http::{HeaderMap, Method, Request, StatusCode, Version};
 use ipnet::IpNet;
 use tower::Service;
 
+use super::admission;
 use super::body_progress::BodyProgress;
 use super::compression::{self, Accepted};
 use super::context::Context;
@@ -50,6 +51,7 @@ pub async fn handle(app: &App, router: &Router, request: Request<Body>, peer: Ip
     };
     let context = Context::new(app.new_request_id(), address, host);
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let authorization = api_authorization(&path, request.headers());
     let chunked = request.headers().contains_key(header::TRANSFER_ENCODING);
     let must_close = chunked || request.extensions().get::<HeadFault>().is_some();
     let html = wants_html(&path, request.headers());
@@ -83,6 +85,9 @@ pub async fn handle(app: &App, router: &Router, request: Request<Body>, peer: Ip
         let headers = response.headers_mut();
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
+    if failure.is_some() && context.account().is_none() {
+        admission::identify_rejected(app, &context, authorization.as_ref()).await;
+    }
     let response = compression::compress(accepted, response).await;
     let duration = started.elapsed();
     app.metrics.count_request(&method, response.status(), duration);
@@ -93,7 +98,7 @@ pub async fn handle(app: &App, router: &Router, request: Request<Body>, peer: Ip
             id: context.id().to_owned(),
             at: app.clock.now(),
             method: method.to_string(),
-            path,
+            path: redacted_path(&path).to_owned(),
             status: i64::from(response.status().as_u16()),
             code: failure.map(|error| error.code.as_str().to_owned()),
             duration: i64::try_from(duration.as_micros()).unwrap_or(i64::MAX),
@@ -101,6 +106,11 @@ pub async fn handle(app: &App, router: &Router, request: Request<Body>, peer: Ip
         app.request_log.add(account, key, request);
     }
     response
+}
+
+/// The header `Authorization` of a request to the API.
+fn api_authorization(path: &str, headers: &HeaderMap) -> Option<HeaderValue> {
+    headers.get(header::AUTHORIZATION).filter(|_| path.starts_with(API)).cloned()
 }
 
 /// The locale of a page, until it is known which user opens it. The API is always in English.

@@ -2,7 +2,7 @@
 
 use super::shared::Admin;
 use crate::accounts::api_key;
-use crate::accounts::request_log::{self, LoggedRequest, MAX_REQUESTS};
+use crate::accounts::request_log::{self, LoggedRequest, MAX_DAYS, MAX_REQUESTS};
 use crate::prelude::*;
 use crate::web::edge::API;
 use crate::web::list::{Cell, Column, FilterBar, List};
@@ -20,6 +20,7 @@ struct RequestsPage {
     /// The page of the key, and its name.
     back: (String, String),
     max: u32,
+    days: u32,
 }
 
 const COLUMNS: &[Column<LoggedRequest>] = &[
@@ -47,7 +48,7 @@ async fn list(visitor: Admin, PathParams(id): PathParams<KeyId>) -> PageResult {
     let filters = filters.select("outcome", "Outcome", "All", [("failed", t!("Failed"))]);
     let only_failed = filters.text("outcome") == "failed";
     // The newest requests on this node may not be written yet.
-    visitor.app().flush_request_log().await;
+    visitor.app().flush_request_log(Some(visitor.club()?)).await;
     let read = move |db: &Reader<'_>| {
         Ok((api_key::find(db, id)?, request_log::list(db, id, only_failed)?))
     };
@@ -55,6 +56,6 @@ async fn list(visitor: Admin, PathParams(id): PathParams<KeyId>) -> PageResult {
     let list = List::new(t!("Requests"), COLUMNS, &requests, &visitor.times()).filters(filters);
     let frame = visitor.frame(t!("Last requests"), Section::ApiKeys);
     let back = (format!("/admin/keys/{id}"), key.name);
-    let page = RequestsPage { frame, list, back, max: MAX_REQUESTS };
+    let page = RequestsPage { frame, list, back, max: MAX_REQUESTS, days: MAX_DAYS };
     render(StatusCode::OK, &page)
 }

@@ -9,8 +9,8 @@ use std::fmt;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use i18n::Message;
-use kit::string_enum;
 use kit::string_enum::StringEnum;
+use kit::{string_enum, string_schema};
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
@@ -95,6 +95,31 @@ impl Code {
     }
 }
 
+string_schema! {
+    /// Code of a problem with a field. These are the most common ones.
+    FieldErrorCode: COMMON_FAULT_CODES.iter().copied()
+}
+
+/// The most common codes of [`Fault`].
+const COMMON_FAULT_CODES: &[&str] = &[
+    "too_long",
+    "required",
+    "empty",
+    "too_many",
+    "out_of_range",
+    "wrong_type",
+    "invalid",
+    "invalid_id",
+    "unknown_field",
+    "unknown_parameter",
+    "unknown_value",
+    "repeated",
+    "not_found",
+    "not_allowed",
+    "mutually_exclusive",
+    "taken",
+];
+
 /// A problem with one field of the request body or one query parameter.
 #[derive(Debug, Clone, PartialEq, Eq, ToSchema)]
 #[schema(as = FieldError)]
@@ -105,9 +130,8 @@ pub struct Fault {
     /// Name of the query parameter; `null` for a field of the body.
     #[schema(examples(json!(null)))]
     pub parameter: Option<String>,
-    /// Machine-readable code of the problem, such as `required`, `too_long` or `unknown_field`. More values may be
-    /// added.
-    #[schema(examples("too_long"))]
+    /// Machine-readable code of the problem. More values may be added.
+    #[schema(value_type = FieldErrorCode)]
     pub code: Cow<'static, str>,
     /// Human-readable description of the problem. It may change; do not parse it.
     #[schema(value_type = String)]

@@ -3,6 +3,8 @@
 
 use std::sync::OnceLock;
 
+use kit::string_schema;
+
 use crate::rights::ScopeName;
 
 /// A kind of notification.
@@ -32,6 +34,11 @@ macro_rules! notification_kinds {
             object: $object,
         },)+)+]
     };
+}
+
+string_schema! {
+    /// Type of a notification.
+    pub NotificationType: all_kinds().map(|kind| kind.name)
 }
 
 static KINDS: OnceLock<Vec<&'static Kind>> = OnceLock::new();

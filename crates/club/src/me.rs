@@ -1,8 +1,6 @@
 //! `GET /me`: describes the caller. Any valid credential may use it.
 
-use utoipa::PartialSchema;
-use utoipa::openapi::schema::{ObjectBuilder, Type};
-use utoipa::openapi::{RefOr, Schema};
+use kit::{string_enum, string_schema};
 
 use crate::accounts::account::{self, Account};
 use crate::accounts::api_key;
@@ -16,14 +14,21 @@ use crate::web::prelude::*;
 /// This module.
 pub const MODULE: Module = Module { api: |routes| routes.with(routes!(me)), ..Module::EMPTY };
 
+string_enum! {
+    /// What makes a request.
+    enum CallerKind {
+        ApiKey = "api_key",
+        User = "user",
+    }
+}
+
 /// The caller: an API key, or a user for whom an app acts.
 #[macros::object("me")]
 #[derive(Serialize, ToSchema)]
 #[schema(as = Caller)]
 struct Me {
     /// Type of the credential: `api_key` or `user`.
-    #[schema(examples("api_key"))]
-    kind: &'static str,
+    kind: CallerKind,
     /// ID of the key or user.
     #[schema(examples("key_01kbm2x5q8f7vr0n3hd9tzc4wy"))]
     id: String,
@@ -48,21 +53,10 @@ struct Me {
     limits: AccountLimits,
 }
 
-/// Schema of a granted scope: one of the named scopes, or `*` for a key with full access.
-struct GrantedScope;
-
-impl PartialSchema for GrantedScope {
-    fn schema() -> RefOr<Schema> {
-        let named = ScopeName::ALL.iter().map(|(_, word)| *word);
-        ObjectBuilder::new()
-            .schema_type(Type::String)
-            .description(Some("A scope, or `*` for a key with full access."))
-            .enum_values(Some(named.chain(["*"])))
-            .into()
-    }
+string_schema! {
+    /// A scope, or `*` for a key with full access.
+    GrantedScope: ScopeName::ALL.iter().map(|(_, word)| *word).chain(["*"])
 }
-
-impl ToSchema for GrantedScope {}
 
 /// The people and teams that a user has access to.
 #[derive(Serialize, ToSchema)]
@@ -134,13 +128,14 @@ async fn me(caller: Caller<AnyCredential>) -> Result<Response> {
     caller
         .read(move |db| {
             let account = account::find(db)?;
-            let (kind, id) = (credential.kind(), credential.actor());
-            let (name, role, app_id, team_ids) = match credential.holder {
+            let id = credential.actor();
+            let (kind, name, role, app_id, team_ids) = match credential.holder {
                 Holder::Key { id, team_ids, .. } => {
-                    (api_key::find(db, id)?.name, None, None, team_ids.map(|listed| listed.0))
+                    let name = api_key::find(db, id)?.name;
+                    (CallerKind::ApiKey, name, None, None, team_ids.map(|listed| listed.0))
                 }
                 Holder::App { user, app, role, .. } => {
-                    (user::find(db, user)?.name, Some(role), Some(app), None)
+                    (CallerKind::User, user::find(db, user)?.name, Some(role), Some(app), None)
                 }
             };
             Ok(Me {

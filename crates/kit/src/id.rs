@@ -134,10 +134,26 @@ impl<K: Kind> utoipa::PartialSchema for Id<K> {
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
         utoipa::openapi::ObjectBuilder::new()
             .schema_type(utoipa::openapi::schema::Type::String)
+            .description(Some(format!("{}: `{}_` and 26 characters.", title::<K>(), K::PREFIX)))
             .pattern(Some(format!("^{}_[0-7][0-9a-hjkmnp-tv-z]{{25}}$", K::PREFIX)))
             .examples([format!("{}_01kbm2x5q8f7vr0n3hd9tzc4wy", K::PREFIX)])
             .into()
     }
+}
+
+/// The name of an id type in words: `Away date ID`.
+fn title<K: Kind>() -> String {
+    let name = K::NAME.strip_suffix("Id").unwrap_or(K::NAME);
+    let mut words = String::new();
+    for character in name.chars() {
+        if character.is_uppercase() && !words.is_empty() {
+            words.push(' ');
+            words.push(character.to_ascii_lowercase());
+        } else {
+            words.push(character);
+        }
+    }
+    words + " ID"
 }
 
 impl<K: Kind> utoipa::ToSchema for Id<K> {

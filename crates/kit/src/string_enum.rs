@@ -92,11 +92,38 @@ fn description<W: StringEnum>() -> Option<String> {
 
 /// The OpenAPI schema of such an enum: a string with the possible values.
 pub fn schema<W: StringEnum>() -> reexport::RefOr<reexport::Schema> {
+    schema_of(description::<W>(), W::ALL.iter().map(|(_, string)| *string))
+}
+
+/// The OpenAPI schema of a string with these possible values.
+pub fn schema_of(
+    description: Option<String>,
+    values: impl Iterator<Item = &'static str>,
+) -> reexport::RefOr<reexport::Schema> {
     utoipa::openapi::ObjectBuilder::new()
-        .description(description::<W>())
+        .description(description)
         .schema_type(utoipa::openapi::schema::Type::String)
-        .enum_values(Some(W::ALL.iter().map(|(_, string)| *string)))
+        .enum_values(Some(values))
         .into()
+}
+
+/// Declares a type that is only a schema in the OpenAPI description: a string with these possible values.
+#[macro_export]
+macro_rules! string_schema {
+    ($(#[doc = $doc:literal])+ $vis:vis $name:ident: $values:expr) => {
+        $(#[doc = $doc])+
+        #[derive(Debug)]
+        $vis struct $name;
+
+        impl $crate::string_enum::reexport::PartialSchema for $name {
+            fn schema() -> $crate::string_enum::reexport::RefOr<$crate::string_enum::reexport::Schema> {
+                let description = concat!($($doc),+).trim().to_owned();
+                $crate::string_enum::schema_of(Some(description), $values)
+            }
+        }
+
+        impl $crate::string_enum::reexport::ToSchema for $name {}
+    };
 }
 
 /// Items that [`string_enum!`] uses in the calling crate.

@@ -38,7 +38,7 @@ impl Parse for Endpoint {
     }
 }
 
-/// A response: `200(Type, "description")`, with a media type at the end if it is not JSON.
+/// A response: `200(Type, "description")`, with a media type and an example at the end if it is not JSON.
 fn response(input: ParseStream<'_>) -> Result<TokenStream> {
     let status: LitInt = input.parse()?;
     let content;
@@ -49,7 +49,9 @@ fn response(input: ParseStream<'_>) -> Result<TokenStream> {
     let mut rest = rest.iter();
     let description = rest.next().ok_or_else(|| content.error("missing description"))?;
     let media_type = rest.next().map(|media_type| quote!(content_type = #media_type,));
-    Ok(quote!((status = #status, description = #description, #media_type body = #body)))
+    // utoipa accepts an example only at the end.
+    let example = rest.next().map(|example| quote!(, example = json!(#example)));
+    Ok(quote!((status = #status, description = #description, #media_type body = #body #example)))
 }
 
 /// What the arguments of a handler say about its operation.
@@ -75,7 +77,7 @@ pub(crate) fn expand(endpoint: Endpoint, mut function: ItemFn) -> Result<TokenSt
     let example = options.value("example").map(|example| quote!(, example = #example));
     let media_type = signature.media_type;
     let body =
-        signature.body.map(|body| quote!(request_body(content = #body #example #media_type),));
+        signature.body.map(|body| quote!(request_body(content = #body #media_type #example),));
     let scope = signature.permission.map(|permission| {
         quote!(extensions(("x-scope" = json!(crate::web::routes::scope::<#permission>()))),)
     });

@@ -432,7 +432,7 @@ export class AttendanceResource {
    * Returns how often each member was at the team's events, in roster order. Members who have left the team appear if they
    * have any attendance. Cancelled events do not count. Families only see their own members.
    */
-  ofTeam(teamId: string, query?: NonNullable<t.AttendanceOfTeamData['query']>, options?: RequestOptions): List<t.MemberAttendance, t.MemberAttendanceList> {
+  listForTeam(teamId: string, query?: NonNullable<t.AttendanceListForTeamData['query']>, options?: RequestOptions): List<t.MemberAttendance, t.MemberAttendanceList> {
     return this.transport.list<t.MemberAttendance, t.MemberAttendanceList>(`/teams/${segment('teamId', teamId)}/attendance`, query, options)
   }
 }
@@ -497,7 +497,7 @@ export class RsvpsResource {
    * Returns all answers, oldest first. `answer` is `null` if the answer was withdrawn because the member left the team or is
    * no longer away.
    */
-  history(eventId: string, memberId: string, query?: NonNullable<t.RsvpsHistoryData['query']>, options?: RequestOptions): List<t.RsvpHistoryEntry, t.RsvpHistoryEntryList> {
+  listHistory(eventId: string, memberId: string, query?: NonNullable<t.RsvpsListHistoryData['query']>, options?: RequestOptions): List<t.RsvpHistoryEntry, t.RsvpHistoryEntryList> {
     return this.transport.list<t.RsvpHistoryEntry, t.RsvpHistoryEntryList>(`/events/${segment('eventId', eventId)}/rsvps/${segment('memberId', memberId)}/history`, query, options)
   }
 
@@ -506,7 +506,7 @@ export class RsvpsResource {
    *
    * Returns current members of the roster who have not answered, in roster order.
    */
-  unanswered(eventId: string, query?: NonNullable<t.RsvpsUnansweredData['query']>, options?: RequestOptions): List<t.UnansweredMember, t.UnansweredMemberList> {
+  listUnanswered(eventId: string, query?: NonNullable<t.RsvpsListUnansweredData['query']>, options?: RequestOptions): List<t.UnansweredMember, t.UnansweredMemberList> {
     return this.transport.list<t.UnansweredMember, t.UnansweredMemberList>(`/events/${segment('eventId', eventId)}/unanswered`, query, options)
   }
 }
@@ -613,8 +613,8 @@ export class FilesResource {
    * animation, only the first frame is kept. An image can have up to 25 megapixels. Attachments need the scope
    * `messages:write`, logos `teams:write` and photos `roster:write`.
    */
-  create(body: t.FilesCreateData['body'], options?: RequestOptions): ApiPromise<t.File> {
-    return this.transport.request<t.File>({ method: 'POST', path: '/files', body: formData(body) }, options)
+  create(body: t.FilesCreateData['body'], options?: RequestOptions): ApiPromise<t.UploadedFile> {
+    return this.transport.request<t.UploadedFile>({ method: 'POST', path: '/files', body: formData(body) }, options)
   }
 
   /**
@@ -624,8 +624,8 @@ export class FilesResource {
    * everybody who can see the team, and a photo by the person, their guardians, coaches and managers of their teams, and
    * admins. Attachments need the scope `messages:read`, logos `teams:read` and photos `roster:read`.
    */
-  get(fileId: string, options?: RequestOptions): ApiPromise<t.File> {
-    return this.transport.request<t.File>({ method: 'GET', path: `/files/${segment('fileId', fileId)}` }, options)
+  get(fileId: string, options?: RequestOptions): ApiPromise<t.UploadedFile> {
+    return this.transport.request<t.UploadedFile>({ method: 'GET', path: `/files/${segment('fileId', fileId)}` }, options)
   }
 
   /**
@@ -821,7 +821,7 @@ export class MessagesResource {
    *
    * Returns the number of published messages that a person has not read, in total and by team.
    */
-  unread(query: NonNullable<t.MessagesUnreadData['query']>, options?: RequestOptions): ApiPromise<t.UnreadCounts> {
+  countUnread(query: NonNullable<t.MessagesCountUnreadData['query']>, options?: RequestOptions): ApiPromise<t.UnreadCounts> {
     return this.transport.request<t.UnreadCounts>({ method: 'GET', path: '/messages/unread', query }, options)
   }
 
@@ -860,7 +860,7 @@ export class MessagesResource {
    *
    * Lists who received the message and who has read it. Only for the author and for coaches and managers of the team.
    */
-  receipts(messageId: string, query?: NonNullable<t.MessagesReceiptsData['query']>, options?: RequestOptions): List<t.ReadReceipt, t.ReadReceiptList> {
+  listReceipts(messageId: string, query?: NonNullable<t.MessagesListReceiptsData['query']>, options?: RequestOptions): List<t.ReadReceipt, t.ReadReceiptList> {
     return this.transport.list<t.ReadReceipt, t.ReadReceiptList>(`/messages/${segment('messageId', messageId)}/receipts`, query, options)
   }
 
@@ -1417,8 +1417,7 @@ export class WebhooksResource {
    * The webhook receives notifications from now on, limited to what your credential can read. A type that needs a scope
    * you do not have is rejected if you name it, and left out of `*`. If the credential loses a scope, the webhook no
    * longer receives those types; if it is revoked, the webhook is disabled. The response contains the `secret` that
-   * signs every request. It is shown only once: a response that is repeated for an `Idempotency-Key` does not contain
-   * it.
+   * signs every request. It is shown only once.
    */
   create(body: t.WebhooksCreateData['body'], options?: RequestOptions): ApiPromise<t.CreatedWebhook> {
     return this.transport.request<t.CreatedWebhook>({ method: 'POST', path: '/webhooks', body }, options)
@@ -1487,8 +1486,8 @@ export class WebhooksResource {
   /**
    * Rotate a webhook's secret.
    *
-   * The response contains the new `secret`. It is shown only once: a response that is repeated for an `Idempotency-Key`
-   * does not contain it. For 24 hours every request is signed with both secrets, so that receivers can switch.
+   * The response contains the new `secret`. It is shown only once. For 24 hours every request is signed with
+   * both secrets, so that receivers can switch.
    */
   rotateSecret(webhookId: string, options?: RequestOptions): ApiPromise<t.CreatedWebhook> {
     return this.transport.request<t.CreatedWebhook>({ method: 'POST', path: `/webhooks/${segment('webhookId', webhookId)}/rotate_secret` }, options)

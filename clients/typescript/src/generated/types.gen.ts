@@ -52,6 +52,9 @@ export type Account = {
     version: number;
 };
 
+/**
+ * Account ID: `acc_` and 26 characters.
+ */
 export type AccountId = string;
 
 /**
@@ -62,6 +65,44 @@ export type AccountLimits = {
      * Requests per minute that the account's tier allows.
      */
     requests_per_minute: number;
+};
+
+/**
+ * Previous values of the changed fields of `Account`.
+ */
+export type AccountPreviousValues = {
+    /**
+     * When the account was created.
+     */
+    created_at?: Timestamp;
+    /**
+     * Whether this is the demo club, which can be deleted in one step.
+     */
+    demo?: boolean;
+    /**
+     * Name of the club or league.
+     */
+    name?: string;
+    /**
+     * Main sport of the club.
+     */
+    sport?: string | null;
+    /**
+     * Pricing tier of the account: `free`, `club` or `league`. It determines the rate limit.
+     */
+    tier?: Tier;
+    /**
+     * Default time zone of new teams, as an IANA name.
+     */
+    timezone?: TimeZone;
+    /**
+     * When the account last changed.
+     */
+    updated_at?: Timestamp;
+    /**
+     * Version of the account; increases with every change.
+     */
+    version?: number;
 };
 
 /**
@@ -87,9 +128,7 @@ export type AccountUpdatedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: AccountPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -219,6 +258,9 @@ export type AnswerRsvpRequest = {
     on_behalf_of?: PersonId | null;
 };
 
+/**
+ * App ID: `app_` and 26 characters.
+ */
 export type AppId = string;
 
 /**
@@ -330,9 +372,7 @@ export type AttendanceRecordedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: AttendanceSnapshotPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -409,6 +449,28 @@ export type AttendanceSnapshotEntry = {
      * Whether the member was at the event.
      */
     status: AttendanceStatus;
+};
+
+/**
+ * Previous values of the changed fields of `AttendanceSnapshot`.
+ */
+export type AttendanceSnapshotPreviousValues = {
+    /**
+     * The members whose attendance is recorded, in roster order.
+     */
+    entries?: Array<AttendanceSnapshotEntry>;
+    /**
+     * ID of the event.
+     */
+    event_id?: EventId;
+    /**
+     * The team of the event.
+     */
+    team_id?: TeamId;
+    /**
+     * Increases with every change.
+     */
+    version?: number;
 };
 
 /**
@@ -563,9 +625,7 @@ export type AwayDateCreatedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: AwayDateSnapshotPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -608,9 +668,7 @@ export type AwayDateDeletedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: AwayDateSnapshotPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -630,6 +688,9 @@ export type AwayDateDeletedEvent = {
     type: 'away_date.deleted';
 };
 
+/**
+ * Away date ID: `awy_` and 26 characters.
+ */
 export type AwayDateId = string;
 
 /**
@@ -701,6 +762,36 @@ export type AwayDateSnapshot = {
      * Version of the object; increases with every change.
      */
     version: number;
+};
+
+/**
+ * Previous values of the changed fields of `AwayDateSnapshot`.
+ */
+export type AwayDateSnapshotPreviousValues = {
+    /**
+     * When the object was created.
+     */
+    created_at?: Timestamp;
+    /**
+     * The last day.
+     */
+    ends_on?: CalendarDate;
+    /**
+     * ID of the person.
+     */
+    person_id?: PersonId;
+    /**
+     * The first day.
+     */
+    starts_on?: CalendarDate;
+    /**
+     * When the object last changed.
+     */
+    updated_at?: Timestamp;
+    /**
+     * Version of the object; increases with every change.
+     */
+    version?: number;
 };
 
 /**
@@ -850,9 +941,7 @@ export type CalendarFeedCreatedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: CalendarFeedPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -895,6 +984,49 @@ export type CalendarFeedList = {
 };
 
 /**
+ * Previous values of the changed fields of `CalendarFeed`.
+ */
+export type CalendarFeedPreviousValues = {
+    /**
+     * When the object was created.
+     */
+    created_at?: Timestamp;
+    /**
+     * ID of the user or key that created the feed.
+     */
+    created_by?: string;
+    /**
+     * Whether the feed contains only games and tournaments.
+     */
+    games_only?: boolean;
+    /**
+     * Name of the feed; `null` if it has none.
+     */
+    name?: string | null;
+    /**
+     * Person whose events the feed contains: those of their own teams and of their dependents' teams; `null` for a
+     * feed of a team.
+     */
+    person_id?: PersonId | null;
+    /**
+     * When the feed was revoked and its URL stopped working; `null` if it was not.
+     */
+    revoked_at?: Timestamp | null;
+    /**
+     * Team whose events the feed contains; `null` for a feed of a person.
+     */
+    team_id?: TeamId | null;
+    /**
+     * When the object last changed.
+     */
+    updated_at?: Timestamp;
+    /**
+     * Increases with every change.
+     */
+    version?: number;
+};
+
+/**
  * A response with one object.
  */
 export type CalendarFeedResponse = {
@@ -928,9 +1060,7 @@ export type CalendarFeedRevokedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: CalendarFeedPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -973,7 +1103,7 @@ export type Caller = {
     /**
      * Type of the credential: `api_key` or `user`.
      */
-    kind: string;
+    kind: CallerKind;
     /**
      * Rate limits of the account.
      */
@@ -1000,6 +1130,11 @@ export type Caller = {
      */
     team_ids: Array<TeamId> | null;
 };
+
+/**
+ * What makes a request. More values may be added.
+ */
+export type CallerKind = 'api_key' | 'user' | (string & {});
 
 /**
  * A response with one object.
@@ -1147,6 +1282,9 @@ export type ChargeDuesRequest = ({
     use_credit?: boolean;
 };
 
+/**
+ * Charge ID: `chg_` and 26 characters.
+ */
 export type ChargeId = string;
 
 /**
@@ -1213,7 +1351,66 @@ export type Checkout = {
     version: number;
 };
 
+/**
+ * Checkout ID: `chk_` and 26 characters.
+ */
 export type CheckoutId = string;
+
+/**
+ * Previous values of the changed fields of `Checkout`.
+ */
+export type CheckoutPreviousValues = {
+    /**
+     * Amount to pay, in minor units.
+     */
+    amount?: number;
+    /**
+     * When the checkout session was created.
+     */
+    created_at?: Timestamp;
+    /**
+     * Currency of the amount.
+     */
+    currency?: Currency;
+    /**
+     * When the session expires.
+     */
+    expires_at?: Timestamp;
+    /**
+     * Payment that was made with this session; `null` if there is none.
+     */
+    payment_id?: PaymentId | null;
+    /**
+     * Status of the session: `open` (it can be paid, or its payment is not confirmed yet), `paid`, `expired` (it
+     * was not paid in time), or `unmatched` (it was paid too late or with another amount; a late payment
+     * is refunded or kept as credit).
+     */
+    status?: CheckoutStatus;
+    /**
+     * ID of the order or due to pay.
+     */
+    subject_id?: string;
+    /**
+     * Team that the order or due belongs to; `null` for the club.
+     */
+    team_id?: TeamId | null;
+    /**
+     * What the payment is for, as shown to the payer.
+     */
+    title?: string;
+    /**
+     * When the checkout session was last changed.
+     */
+    updated_at?: Timestamp;
+    /**
+     * URL to send the payer to; `null` unless the session is open.
+     */
+    url?: string | null;
+    /**
+     * Version of the checkout session; increases with every change.
+     */
+    version?: number;
+};
 
 /**
  * A response with one object.
@@ -1801,8 +1998,7 @@ export type CreatedCalendarFeed = {
      */
     updated_at: Timestamp;
     /**
-     * URL to subscribe to. It is shown only in this response, and left out when an `Idempotency-Key` repeats the
-     * response.
+     * URL to subscribe to. It is shown only in this response.
      */
     url: string;
     /**
@@ -1875,8 +2071,7 @@ export type CreatedWebhook = {
      */
     previous_secret_until: Timestamp | null;
     /**
-     * Secret that signs every request to the webhook. It is shown only once: a response that is repeated for an
-     * `Idempotency-Key` does not contain it.
+     * Secret that signs every request to the webhook. It is shown only in this response.
      */
     secret: string;
     /**
@@ -2015,7 +2210,7 @@ export type Delivery = {
     /**
      * Type of the notification; see `GET /event_types`.
      */
-    type: string;
+    type: NotificationType;
     /**
      * When the delivery last changed.
      */
@@ -2066,6 +2261,9 @@ export type DeliveryAttempt = {
  */
 export type DeliveryAttempts = Array<DeliveryAttempt>;
 
+/**
+ * Delivery ID: `dlv_` and 26 characters.
+ */
 export type DeliveryId = string;
 
 /**
@@ -2223,9 +2421,7 @@ export type DiscountArchivedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: DiscountPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -2268,9 +2464,7 @@ export type DiscountCreatedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: DiscountPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -2290,6 +2484,9 @@ export type DiscountCreatedEvent = {
     type: 'discount.created';
 };
 
+/**
+ * Discount ID: `dsc_` and 26 characters.
+ */
 export type DiscountId = string;
 
 /**
@@ -2312,6 +2509,72 @@ export type DiscountList = {
      * The ID of this request. Include it when you report a problem.
      */
     request_id: string;
+};
+
+/**
+ * Previous values of the changed fields of `Discount`.
+ */
+export type DiscountPreviousValues = {
+    /**
+     * Fixed discount in minor units of the currency; `null` if the discount is a percentage.
+     */
+    amount?: number | null;
+    /**
+     * Code that buyers enter; unique among active codes, case-insensitive.
+     */
+    code?: string;
+    /**
+     * When the discount code was created.
+     */
+    created_at?: Timestamp;
+    /**
+     * Currency of `amount` and `min_subtotal`.
+     */
+    currency?: Currency | null;
+    /**
+     * Maximum number of uses in total; `null` for no limit.
+     */
+    max_uses?: number | null;
+    /**
+     * Maximum number of uses per buyer; `null` for no limit.
+     */
+    max_uses_per_buyer?: number | null;
+    /**
+     * Minimum subtotal of discounted items, before the discount.
+     */
+    min_subtotal?: number | null;
+    /**
+     * Percentage in basis points: 1000 is 10%; `null` if the discount is a fixed amount.
+     */
+    percent_bps?: number | null;
+    /**
+     * Status of the discount code: `active`, or `archived` (it can no longer be used).
+     */
+    status?: DiscountStatus;
+    /**
+     * Team whose products are discounted; `null` for all products.
+     */
+    team_id?: TeamId | null;
+    /**
+     * When the discount code was last changed.
+     */
+    updated_at?: Timestamp;
+    /**
+     * Number of orders that use the code, not counting cancelled ones.
+     */
+    use_count?: number;
+    /**
+     * Start of the validity period; `null` for no start.
+     */
+    valid_from?: Timestamp | null;
+    /**
+     * End of the validity period, exclusive; `null` for no end.
+     */
+    valid_until?: Timestamp | null;
+    /**
+     * Version of the code; increases with every change and every use.
+     */
+    version?: number;
 };
 
 /**
@@ -2355,9 +2618,7 @@ export type DiscountUpdatedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: DiscountPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -2517,6 +2778,9 @@ export type DueBatchResponse = {
  */
 export type DueCategory = 'dues' | 'fee' | 'tournament' | 'uniform' | 'travel' | 'other' | (string & {});
 
+/**
+ * Due ID: `due_` and 26 characters.
+ */
 export type DueId = string;
 
 /**
@@ -2539,6 +2803,119 @@ export type DueList = {
      * The ID of this request. Include it when you report a problem.
      */
     request_id: string;
+};
+
+/**
+ * Previous values of the changed fields of `Due`.
+ */
+export type DuePreviousValues = {
+    /**
+     * Amount charged in minor units, before any discount.
+     */
+    amount?: number;
+    /**
+     * Open balance: the amount still owed, in minor units.
+     */
+    balance?: number;
+    /**
+     * What kind of charge it is.
+     */
+    category?: DueCategory;
+    /**
+     * ID of the charge. All dues that were created by one request share it.
+     */
+    charge_id?: ChargeId;
+    /**
+     * When the object was created.
+     */
+    created_at?: Timestamp;
+    currency?: Currency;
+    /**
+     * Discount that reduces the amount, in minor units; 0 if there is none.
+     */
+    discount?: number;
+    /**
+     * Why the discount was granted; `null` in notifications.
+     */
+    discount_reason?: string | null;
+    /**
+     * Due date of the first installment.
+     */
+    due_on?: CalendarDate;
+    /**
+     * Installments with their due dates and amounts.
+     */
+    installments?: Array<Installment>;
+    /**
+     * Late fee that is added once when the due becomes overdue.
+     */
+    late_fee?: LateFee | null;
+    /**
+     * When the late fee was added; `null` if it was not.
+     */
+    late_fee_at?: Timestamp | null;
+    /**
+     * Late fee that was added, in minor units; 0 if none was.
+     */
+    late_fee_charged?: number;
+    /**
+     * ID of the member on the team's roster.
+     */
+    member_id?: MemberId;
+    metadata?: Metadata;
+    /**
+     * Due date of the next unpaid installment; `null` when nothing is owed.
+     */
+    next_due_on?: CalendarDate | null;
+    /**
+     * Note shown to payers; `null` in notifications.
+     */
+    note?: string | null;
+    /**
+     * Whether `next_due_on` has passed in the team's time zone.
+     */
+    overdue?: boolean;
+    /**
+     * Amount paid, less refunds, in minor units.
+     */
+    paid?: number;
+    /**
+     * ID of the person who pays: a guardian, or the member themselves.
+     */
+    payer_id?: PersonId;
+    /**
+     * ID of the person behind the member.
+     */
+    person_id?: PersonId;
+    /**
+     * Payment status: `open` (nothing is paid yet), `partially_paid`, `paid`, or `waived` (the open balance was
+     * waived).
+     */
+    status?: DueStatus;
+    /**
+     * ID of the team.
+     */
+    team_id?: TeamId;
+    /**
+     * What the due is for, shown to payers.
+     */
+    title?: string;
+    /**
+     * When the object last changed.
+     */
+    updated_at?: Timestamp;
+    /**
+     * Increases with every change.
+     */
+    version?: number;
+    /**
+     * Why the balance was waived; `null` in notifications.
+     */
+    waive_reason?: string | null;
+    /**
+     * Part of the amount that was waived, in minor units.
+     */
+    waived?: number;
 };
 
 /**
@@ -2584,9 +2961,7 @@ export type DuesChargedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: DuePreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -2629,9 +3004,7 @@ export type DuesPaidEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: DuePreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -2674,9 +3047,7 @@ export type DuesPaymentRecordedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: DuePreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -2719,9 +3090,7 @@ export type DuesRefundFailedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: DuePreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -2764,9 +3133,7 @@ export type DuesRefundedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: DuePreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -2809,9 +3176,7 @@ export type DuesUpdatedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: DuePreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -2854,9 +3219,7 @@ export type DuesWaivedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: DuePreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -2935,6 +3298,9 @@ export type Duty = {
     slots: number;
 };
 
+/**
+ * Duty ID: `dut_` and 26 characters.
+ */
 export type DutyId = string;
 
 /**
@@ -3052,6 +3418,9 @@ export type Email = {
  */
 export type EmailFrequency = 'at_once' | 'daily' | 'never' | (string & {});
 
+/**
+ * Email ID: `mail_` and 26 characters.
+ */
 export type EmailId = string;
 
 /**
@@ -3164,9 +3533,7 @@ export type EventCancelledEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: TeamEventPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -3239,9 +3606,7 @@ export type EventCreatedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: TeamEventPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -3284,9 +3649,7 @@ export type EventDeletedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: TeamEventPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -3306,6 +3669,9 @@ export type EventDeletedEvent = {
     type: 'event.deleted';
 };
 
+/**
+ * Event ID: `evt_` and 26 characters.
+ */
 export type EventId = string;
 
 /**
@@ -3391,6 +3757,61 @@ export type EventLocationList = {
      * The ID of this request. Include it when you report a problem.
      */
     request_id: string;
+};
+
+/**
+ * Previous values of the changed fields of `EventLocation`.
+ */
+export type EventLocationPreviousValues = {
+    /**
+     * Postal address of the location.
+     */
+    address?: string | null;
+    /**
+     * When the object was created.
+     */
+    created_at?: Timestamp;
+    /**
+     * ID of the location in another system; unique in the account.
+     */
+    external_id?: string | null;
+    /**
+     * Latitude in degrees, from -90 to 90.
+     */
+    latitude?: number | null;
+    /**
+     * Longitude in degrees, from -180 to 180.
+     */
+    longitude?: number | null;
+    metadata?: Metadata;
+    /**
+     * Name of the location.
+     */
+    name?: string;
+    /**
+     * Notes, such as directions or parking.
+     */
+    notes?: string | null;
+    /**
+     * Whether coaches and managers of every team see the location. Otherwise only teams with an event there do.
+     */
+    shared?: boolean;
+    /**
+     * Status of the location: `active`, or `archived` (it cannot be used for new events).
+     */
+    status?: LocationStatus;
+    /**
+     * When the object last changed.
+     */
+    updated_at?: Timestamp;
+    /**
+     * A web page about the location, such as a map.
+     */
+    url?: string | null;
+    /**
+     * Increases with every change.
+     */
+    version?: number;
 };
 
 /**
@@ -3506,9 +3927,7 @@ export type EventUpdatedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: TeamEventPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -3528,6 +3947,9 @@ export type EventUpdatedEvent = {
     type: 'event.updated';
 };
 
+/**
+ * Feed ID: `cal_` and 26 characters.
+ */
 export type FeedId = string;
 
 /**
@@ -3535,10 +3957,9 @@ export type FeedId = string;
  */
 export type FieldError = {
     /**
-     * Machine-readable code of the problem, such as `required`, `too_long` or `unknown_field`. More values may be
-     * added.
+     * Machine-readable code of the problem. More values may be added.
      */
-    code: string;
+    code: FieldErrorCode;
     /**
      * Human-readable description of the problem. It may change; do not parse it.
      */
@@ -3554,58 +3975,9 @@ export type FieldError = {
 };
 
 /**
- * An uploaded file.
+ * Code of a problem with a field. These are the most common ones. More values may be added.
  */
-export type File = {
-    /**
-     * ID of the message, team or person that the file is attached to; `null` if it is not attached yet.
-     */
-    attached_to: string | null;
-    /**
-     * Type of the stored file. Images are stored as JPEG or PNG.
-     */
-    content_type: FileContentType;
-    /**
-     * When the object was created.
-     */
-    created_at: Timestamp;
-    /**
-     * Height of an image, in pixels; `null` for a PDF.
-     */
-    height: number | null;
-    /**
-     * Unique ID of the object.
-     */
-    id: FileId;
-    /**
-     * Name of the file. Its extension is that of the stored type.
-     */
-    name: string;
-    /**
-     * Type of the object: always `file`.
-     */
-    object: 'file';
-    /**
-     * What the file is for: `attachment`, `logo` or `photo`.
-     */
-    purpose: FilePurpose;
-    /**
-     * Size of the stored file, in bytes.
-     */
-    size: number;
-    /**
-     * When the object last changed.
-     */
-    updated_at: Timestamp;
-    /**
-     * Increases with every change.
-     */
-    version: number;
-    /**
-     * Width of an image, in pixels; `null` for a PDF.
-     */
-    width: number | null;
-};
+export type FieldErrorCode = 'too_long' | 'required' | 'empty' | 'too_many' | 'out_of_range' | 'wrong_type' | 'invalid' | 'invalid_id' | 'unknown_field' | 'unknown_parameter' | 'unknown_value' | 'repeated' | 'not_found' | 'not_allowed' | 'mutually_exclusive' | 'taken' | (string & {});
 
 /**
  * The bytes of a file.
@@ -3617,6 +3989,9 @@ export type FileContent = Blob;
  */
 export type FileContentType = 'image/jpeg' | 'image/png' | 'application/pdf' | (string & {});
 
+/**
+ * File ID: `file_` and 26 characters.
+ */
 export type FileId = string;
 
 /**
@@ -3629,17 +4004,6 @@ export type FileId = string;
  * - `photo`: The photo of a person.
  */
 export type FilePurpose = 'attachment' | 'logo' | 'photo' | (string & {});
-
-/**
- * A response with one object.
- */
-export type FileResponse = {
-    data: File;
-    /**
-     * The ID of this request. Include it when you report a problem.
-     */
-    request_id: string;
-};
 
 /**
  * The size of an image.
@@ -3830,6 +4194,9 @@ export type LateFeeInput = {
  */
 export type LedgerMovement = 'charge' | 'correction' | 'late_fee' | 'waiver' | 'payment' | 'credit_applied' | 'refund' | (string & {});
 
+/**
+ * Line ID: `lin_` and 26 characters.
+ */
 export type LineId = string;
 
 /**
@@ -3860,9 +4227,7 @@ export type LocationArchivedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: EventLocationPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -3905,9 +4270,7 @@ export type LocationCreatedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: EventLocationPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -3927,6 +4290,9 @@ export type LocationCreatedEvent = {
     type: 'location.created';
 };
 
+/**
+ * Location ID: `loc_` and 26 characters.
+ */
 export type LocationId = string;
 
 /**
@@ -3961,9 +4327,7 @@ export type LocationUpdatedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: EventLocationPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -4186,6 +4550,9 @@ export type MemberBatchResponse = {
     request_id: string;
 };
 
+/**
+ * Member ID: `mem_` and 26 characters.
+ */
 export type MemberId = string;
 
 /**
@@ -4315,6 +4682,81 @@ export type MemberSnapshot = {
      * Increases with every change, including changes of the person and their guardians.
      */
     version: number;
+};
+
+/**
+ * Previous values of the changed fields of `MemberSnapshot`.
+ */
+export type MemberSnapshotPreviousValues = {
+    /**
+     * When the member was created.
+     */
+    created_at?: Timestamp;
+    /**
+     * ID of the member in another system; unique in the account.
+     */
+    external_id?: string | null;
+    /**
+     * First name of the person.
+     */
+    first_name?: string;
+    /**
+     * Jersey number as printed, as a string: `00` and `0` are different.
+     */
+    jersey_number?: string | null;
+    /**
+     * Day on which the member joined the team.
+     */
+    joined_on?: string | null;
+    /**
+     * Last name of the person.
+     */
+    last_name?: string | null;
+    /**
+     * Day on which the member left the team; `null` if they have not.
+     */
+    left_on?: string | null;
+    /**
+     * Key-value pairs for your own use.
+     */
+    metadata?: Metadata;
+    /**
+     * ID of the person, the same on all teams.
+     */
+    person_id?: PersonId;
+    /**
+     * Positions that the member plays.
+     */
+    positions?: Array<string>;
+    /**
+     * Name that the person goes by, if it is not the first name.
+     */
+    preferred_name?: string | null;
+    /**
+     * Role on the team: `player`, `coach`, `manager`, or `staff` (other staff, who cannot manage the team).
+     */
+    role?: MemberRole;
+    /**
+     * Status on the team: `active`, `injured` (still on the roster), `inactive` (does not take part at present) or
+     * `removed` (no longer on the team).
+     */
+    status?: MemberStatus;
+    /**
+     * Team of the member.
+     */
+    team_id?: TeamId;
+    /**
+     * When the member last changed.
+     */
+    updated_at?: Timestamp;
+    /**
+     * ID of the user who signs in as this person; `null` if nobody does.
+     */
+    user_id?: UserId | null;
+    /**
+     * Increases with every change, including changes of the person and their guardians.
+     */
+    version?: number;
 };
 
 /**
@@ -4518,6 +4960,9 @@ export type MessageAuthor = {
     person_id: PersonId | null;
 };
 
+/**
+ * Message ID: `msg_` and 26 characters.
+ */
 export type MessageId = string;
 
 /**
@@ -4574,9 +5019,7 @@ export type MessagePostedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: MessagePreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -4656,6 +5099,110 @@ export type MessagePreviewResponse = {
 };
 
 /**
+ * Previous values of the changed fields of `Message`.
+ */
+export type MessagePreviousValues = {
+    /**
+     * Files that are attached to the message. Empty after the message was retracted, except for those who still see its
+     * body.
+     */
+    attachments?: Attachments;
+    /**
+     * People that the message is addressed to.
+     */
+    audience?: Audience;
+    /**
+     * Author of the message.
+     */
+    author?: MessageAuthor;
+    /**
+     * Body in a subset of Markdown. `null` after the message was retracted. If a minor received the message, admins
+     * and the adults who received it still see the body.
+     */
+    body?: string | null;
+    /**
+     * Body as sanitized HTML. `null` if `body` is `null`.
+     */
+    body_html?: string | null;
+    /**
+     * When the message was created.
+     */
+    created_at?: Timestamp;
+    /**
+     * ID of the event that the message is about, which may have been deleted; `null` if it is about no event.
+     */
+    event_id?: EventId | null;
+    /**
+     * Kind of the message: `announcement` (also sent by email; nobody can reply) or `message` (part of a
+     * conversation).
+     */
+    kind?: MessageKind;
+    /**
+     * Key-value pairs for your own use.
+     */
+    metadata?: Metadata;
+    /**
+     * ID of the message that this message replies to; `null` if it is not a reply.
+     */
+    parent_id?: MessageId | null;
+    /**
+     * Whether the message is pinned.
+     */
+    pinned?: boolean;
+    /**
+     * Time at which a scheduled message is published; `null` if it was published at once.
+     */
+    publish_at?: Timestamp | null;
+    /**
+     * When the message was published; `null` if it was not.
+     */
+    published_at?: Timestamp | null;
+    /**
+     * Number of recipients, and how many have read the message.
+     */
+    receipt_counts?: ReceiptCounts;
+    /**
+     * When the message was retracted; `null` if it was not.
+     */
+    retracted_at?: Timestamp | null;
+    /**
+     * ID of the API key or user that retracted the message, or `system`; `null` if it was not retracted.
+     */
+    retracted_by?: string | null;
+    /**
+     * Status of the message: `published`, `scheduled` (it will be published at `publish_at`) or `retracted` (its
+     * content is no longer shown).
+     */
+    status?: MessageStatus;
+    /**
+     * Subject of the message. Announcements always have one. `null` after the message was retracted. If a minor
+     * received the message, admins and the adults who received it still see the subject.
+     */
+    subject?: string | null;
+    /**
+     * Team that the message belongs to.
+     */
+    team_id?: TeamId;
+    /**
+     * ID of the first message of the conversation, which can be this message.
+     */
+    thread_id?: MessageId;
+    /**
+     * When the message last changed.
+     */
+    updated_at?: Timestamp;
+    /**
+     * Increases with every change, also when a recipient reads the message and when the author's name changes.
+     */
+    version?: number;
+    /**
+     * Why a scheduled message could not be published and was retracted instead; otherwise `null`. Its author and the
+     * staff of its team still see its content.
+     */
+    withheld_reason?: string | null;
+};
+
+/**
  * A recipient read a message.
  */
 export type MessageReadEvent = {
@@ -4678,9 +5225,7 @@ export type MessageReadEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: ReceiptSnapshotPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -4734,9 +5279,7 @@ export type MessageRetractedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: MessagePreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -4779,9 +5322,7 @@ export type MessageScheduledEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: MessagePreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -4873,9 +5414,7 @@ export type MessageTemplateCreatedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: MessageTemplatePreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -4918,9 +5457,7 @@ export type MessageTemplateDeletedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: MessageTemplatePreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -4940,6 +5477,9 @@ export type MessageTemplateDeletedEvent = {
     type: 'message_template.deleted';
 };
 
+/**
+ * Message template ID: `mtpl_` and 26 characters.
+ */
 export type MessageTemplateId = string;
 
 /**
@@ -4962,6 +5502,36 @@ export type MessageTemplateList = {
      * The ID of this request. Include it when you report a problem.
      */
     request_id: string;
+};
+
+/**
+ * Previous values of the changed fields of `MessageTemplate`.
+ */
+export type MessageTemplatePreviousValues = {
+    /**
+     * Text of the message, in Markdown.
+     */
+    body?: string;
+    /**
+     * When the object was created.
+     */
+    created_at?: Timestamp;
+    /**
+     * Name of the template; unique in the account (case-insensitive).
+     */
+    name?: string;
+    /**
+     * Subject of the message.
+     */
+    subject?: string | null;
+    /**
+     * When the object last changed.
+     */
+    updated_at?: Timestamp;
+    /**
+     * Increases with every change.
+     */
+    version?: number;
 };
 
 /**
@@ -4998,9 +5568,7 @@ export type MessageTemplateUpdatedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: MessageTemplatePreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -5043,9 +5611,7 @@ export type MessageUpdatedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: MessagePreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -5072,6 +5638,9 @@ export type Metadata = {
     [key: string]: string;
 };
 
+/**
+ * Notification ID: `ntf_` and 26 characters.
+ */
 export type NotificationId = string;
 
 /**
@@ -5166,6 +5735,11 @@ export type NotificationSettingsResponse = {
      */
     request_id: string;
 };
+
+/**
+ * Type of a notification. More values may be added.
+ */
+export type NotificationType = 'team.created' | 'team.updated' | 'team.archived' | 'team.restored' | 'roster.member_added' | 'roster.member_updated' | 'roster.member_removed' | 'roster.person_updated' | 'roster.person_merged' | 'event.created' | 'event.updated' | 'event.cancelled' | 'event.deleted' | 'location.created' | 'location.updated' | 'location.archived' | 'rsvp.answered' | 'calendar_feed.created' | 'calendar_feed.revoked' | 'attendance.recorded' | 'away_date.created' | 'away_date.deleted' | 'message_template.created' | 'message_template.updated' | 'message_template.deleted' | 'message.posted' | 'message.scheduled' | 'message.updated' | 'message.retracted' | 'message.read' | 'payment_settings.updated' | 'product.created' | 'product.updated' | 'product.archived' | 'discount.created' | 'discount.updated' | 'discount.archived' | 'order.placed' | 'order.updated' | 'order.paid' | 'order.fulfilled' | 'order.cancelled' | 'order.refunded' | 'order.refund_failed' | 'order.buyer_erased' | 'dues.charged' | 'dues.updated' | 'dues.payment_recorded' | 'dues.paid' | 'dues.waived' | 'dues.refunded' | 'dues.refund_failed' | 'refund.completed' | 'refund.failed' | 'payment.disputed' | 'payment.unmatched' | 'account.updated' | 'user.joined' | 'user.role_changed' | 'user.removed' | 'webhook.disabled' | 'ping' | (string & {});
 
 /**
  * An order: products that somebody bought.
@@ -5301,9 +5875,7 @@ export type OrderBuyerErasedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: OrderSnapshotPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -5346,9 +5918,7 @@ export type OrderCancelledEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: OrderSnapshotPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -5391,9 +5961,7 @@ export type OrderFulfilledEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: OrderSnapshotPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -5413,6 +5981,9 @@ export type OrderFulfilledEvent = {
     type: 'order.fulfilled';
 };
 
+/**
+ * Order ID: `ord_` and 26 characters.
+ */
 export type OrderId = string;
 
 /**
@@ -5558,9 +6129,7 @@ export type OrderPaidEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: OrderSnapshotPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -5603,9 +6172,7 @@ export type OrderPlacedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: OrderSnapshotPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -5648,9 +6215,7 @@ export type OrderRefundFailedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: OrderSnapshotPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -5693,9 +6258,7 @@ export type OrderRefundedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: OrderSnapshotPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -5831,6 +6394,102 @@ export type OrderSnapshot = {
 };
 
 /**
+ * Previous values of the changed fields of `OrderSnapshot`.
+ */
+export type OrderSnapshotPreviousValues = {
+    buyer?: BuyerSnapshot;
+    /**
+     * Why the order was cancelled.
+     */
+    cancel_reason?: string | null;
+    /**
+     * When the order was cancelled; `null` if it was not.
+     */
+    cancelled_at?: Timestamp | null;
+    /**
+     * When the order was created.
+     */
+    created_at?: Timestamp;
+    /**
+     * Currency of all amounts of the order.
+     */
+    currency?: Currency;
+    /**
+     * Discount on the whole order, in minor units.
+     */
+    discount?: number;
+    /**
+     * Discount code that was applied; `null` if there was none.
+     */
+    discount_code?: string | null;
+    /**
+     * When the order is cancelled if it is still unpaid; `null` if it does not expire.
+     */
+    expires_at?: Timestamp | null;
+    /**
+     * ID of the order in another system, unique in the account.
+     */
+    external_id?: string | null;
+    /**
+     * When the last item was picked up; `null` until then.
+     */
+    fulfilled_at?: Timestamp | null;
+    /**
+     * Lines of the order, at least one.
+     */
+    lines?: Array<OrderLine>;
+    /**
+     * Key-value pairs for your own use.
+     */
+    metadata?: Metadata;
+    /**
+     * Order number. Counts from 1 in each account.
+     */
+    number?: number;
+    /**
+     * Amount paid so far, in minor units.
+     */
+    paid?: number;
+    /**
+     * When the order was paid; `null` if it was not.
+     */
+    paid_at?: Timestamp | null;
+    /**
+     * Amount refunded so far, in minor units.
+     */
+    refunded?: number;
+    /**
+     * Status of the order: `placed` (not paid yet; its stock is reserved), `paid`, `fulfilled` (everything was
+     * picked up or returned), `cancelled`, `partially_refunded` or `refunded`.
+     */
+    status?: OrderStatus;
+    /**
+     * Sum of the lines before discount, in minor units.
+     */
+    subtotal?: number;
+    /**
+     * Tax included in `total`, in minor units.
+     */
+    tax?: number;
+    /**
+     * Team that sells the products; `null` for the club.
+     */
+    team_id?: TeamId | null;
+    /**
+     * Amount to pay after discount, including tax, in minor units.
+     */
+    total?: number;
+    /**
+     * When the order was last changed.
+     */
+    updated_at?: Timestamp;
+    /**
+     * Version of the order; increases with every change.
+     */
+    version?: number;
+};
+
+/**
  * The status of an order. More values may be added.
  *
  * - `placed`: Not paid yet; its stock is reserved.
@@ -5868,9 +6527,7 @@ export type OrderUpdatedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: OrderSnapshotPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -6076,9 +6733,7 @@ export type PaymentDisputedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: PaymentPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -6098,6 +6753,9 @@ export type PaymentDisputedEvent = {
     type: 'payment.disputed';
 };
 
+/**
+ * Payment ID: `pay_` and 26 characters.
+ */
 export type PaymentId = string;
 
 /**
@@ -6128,6 +6786,70 @@ export type PaymentList = {
  * - `credit`: From the payer's credit.
  */
 export type PaymentMethod = 'cash' | 'bank_transfer' | 'card' | 'other' | 'credit' | (string & {});
+
+/**
+ * Previous values of the changed fields of `Payment`.
+ */
+export type PaymentPreviousValues = {
+    /**
+     * Amount paid, in minor units.
+     */
+    amount?: number;
+    /**
+     * When the payment was created.
+     */
+    created_at?: Timestamp;
+    /**
+     * Currency of the amounts.
+     */
+    currency?: Currency;
+    /**
+     * Status of the dispute (chargeback): `open`, `won` (the club keeps the money) or `lost` (the payer's bank got
+     * the money back); `null` if the payment was never disputed.
+     */
+    dispute?: PaymentDispute | null;
+    /**
+     * How it was paid. `credit` means from the payer's credit.
+     */
+    method?: PaymentMethod;
+    /**
+     * Part of the amount that exceeded the outstanding balance, in minor units. It became credit for the payer's
+     * next due.
+     */
+    overpaid?: number;
+    /**
+     * When it was paid.
+     */
+    paid_at?: Timestamp;
+    /**
+     * Person who paid; `null` if unknown.
+     */
+    payer_id?: PersonId | null;
+    /**
+     * Reference of the payment in another system, such as on a bank statement.
+     */
+    reference?: string | null;
+    /**
+     * Amount refunded so far, in minor units.
+     */
+    refunded?: number;
+    /**
+     * ID of the order or due that was paid.
+     */
+    subject_id?: string;
+    /**
+     * Team that the order or due belongs to; `null` for the club.
+     */
+    team_id?: TeamId | null;
+    /**
+     * When the payment was last changed.
+     */
+    updated_at?: Timestamp;
+    /**
+     * Version of the payment; increases with every change.
+     */
+    version?: number;
+};
 
 /**
  * A response with one object.
@@ -6179,6 +6901,36 @@ export type PaymentSettings = {
 };
 
 /**
+ * Previous values of the changed fields of `PaymentSettings`.
+ */
+export type PaymentSettingsPreviousValues = {
+    /**
+     * When the settings were created.
+     */
+    created_at?: Timestamp;
+    /**
+     * Default currency of prices and dues.
+     */
+    currency?: Currency;
+    /**
+     * Days before (negative) and after a due date on which families get a reminder.
+     */
+    reminder_days?: Array<number>;
+    /**
+     * Minutes after which an unpaid order is cancelled and its stock restored; `null` for never.
+     */
+    unpaid_order_ttl_minutes?: number | null;
+    /**
+     * When the settings were last changed.
+     */
+    updated_at?: Timestamp;
+    /**
+     * Version of the settings; increases with every change.
+     */
+    version?: number;
+};
+
+/**
  * A response with one object.
  */
 export type PaymentSettingsResponse = {
@@ -6212,9 +6964,7 @@ export type PaymentSettingsUpdatedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: PaymentSettingsPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -6257,9 +7007,7 @@ export type PaymentUnmatchedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: CheckoutPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -6470,6 +7218,9 @@ export type PersonExportResponse = {
     request_id: string;
 };
 
+/**
+ * Person ID: `per_` and 26 characters.
+ */
 export type PersonId = string;
 
 /**
@@ -6536,6 +7287,24 @@ export type PersonMergeSnapshot = {
      * ID of the record that no longer exists.
      */
     person_id: PersonId;
+};
+
+/**
+ * Previous values of the changed fields of `PersonMergeSnapshot`.
+ */
+export type PersonMergeSnapshotPreviousValues = {
+    /**
+     * ID of the record that it became part of.
+     */
+    into_person_id?: PersonId;
+    /**
+     * Members of both records on the same team. The others keep their IDs.
+     */
+    members?: Array<MergedMember>;
+    /**
+     * ID of the record that no longer exists.
+     */
+    person_id?: PersonId;
 };
 
 /**
@@ -6608,6 +7377,56 @@ export type PersonSnapshot = {
 };
 
 /**
+ * Previous values of the changed fields of `PersonSnapshot`.
+ */
+export type PersonSnapshotPreviousValues = {
+    /**
+     * When the person was created.
+     */
+    created_at?: Timestamp;
+    /**
+     * IDs of the people that this person is a guardian of.
+     */
+    dependent_ids?: Array<PersonId>;
+    /**
+     * Whether the person accepts emails from the club.
+     */
+    email_opt_in?: boolean;
+    /**
+     * When the personal data of the person was erased; `null` if it was not.
+     */
+    erased_at?: Timestamp | null;
+    /**
+     * First name of the person.
+     */
+    first_name?: string;
+    /**
+     * Last name of the person.
+     */
+    last_name?: string | null;
+    /**
+     * Current and former memberships of the person.
+     */
+    memberships?: Array<PersonMembership>;
+    /**
+     * Name that the person goes by, if it is not the first name.
+     */
+    preferred_name?: string | null;
+    /**
+     * When the person last changed.
+     */
+    updated_at?: Timestamp;
+    /**
+     * ID of the user who signs in as this person; `null` if nobody does.
+     */
+    user_id?: UserId | null;
+    /**
+     * Increases with every change, including changes of their teams, dependents and guardians.
+     */
+    version?: number;
+};
+
+/**
  * A test of the webhook. It is sent whether or not the webhook subscribes to it.
  */
 export type PingEvent = {
@@ -6628,11 +7447,9 @@ export type PingEvent = {
          */
         object: WebhookPing;
         /**
-         * Previous values of the changed fields; `null` if the notification does not report a change.
+         * Always `null`, because nothing has changed.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -6812,9 +7629,7 @@ export type ProductArchivedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: ProductPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -6857,9 +7672,7 @@ export type ProductCreatedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: ProductPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -6879,6 +7692,9 @@ export type ProductCreatedEvent = {
     type: 'product.created';
 };
 
+/**
+ * Product ID: `prod_` and 26 characters.
+ */
 export type ProductId = string;
 
 /**
@@ -6901,6 +7717,93 @@ export type ProductList = {
      * The ID of this request. Include it when you report a problem.
      */
     request_id: string;
+};
+
+/**
+ * Previous values of the changed fields of `Product`.
+ */
+export type ProductPreviousValues = {
+    /**
+     * Who may buy the product: `everyone`, `members` (members of the team and their guardians) or `staff` (coaches
+     * and managers). For a product of the club, members and staff of any team.
+     */
+    available_to?: AvailableTo;
+    /**
+     * When the product was created.
+     */
+    created_at?: Timestamp;
+    /**
+     * Currency of the price; cannot be changed later.
+     */
+    currency?: Currency;
+    /**
+     * Description shown in the store.
+     */
+    description?: string | null;
+    /**
+     * ID of the product in another system, unique in the account.
+     */
+    external_id?: string | null;
+    /**
+     * Maximum quantity in one order, all variants together; `null` for no limit.
+     */
+    max_per_order?: number | null;
+    /**
+     * Key-value pairs for your own use.
+     */
+    metadata?: Metadata;
+    /**
+     * Name of the product.
+     */
+    name?: string;
+    /**
+     * Start of the sale; `null` for no start.
+     */
+    on_sale_from?: Timestamp | null;
+    /**
+     * End of the sale, exclusive; `null` for no end.
+     */
+    on_sale_until?: Timestamp | null;
+    /**
+     * Day on which the product can be picked up.
+     */
+    pickup_date?: string | null;
+    /**
+     * Price in minor units of the currency.
+     */
+    price?: number;
+    /**
+     * Status of the product: `active`, or `archived` (it is no longer sold).
+     */
+    status?: ProductStatus;
+    /**
+     * Units in stock; `null` if the stock is not tracked or the product has variants.
+     */
+    stock?: number | null;
+    /**
+     * Whether the price includes the tax; otherwise the tax is added to it.
+     */
+    tax_included?: boolean;
+    /**
+     * Tax rate in basis points: 2300 is 23%.
+     */
+    tax_rate_bps?: number;
+    /**
+     * Team that sells the product; `null` for the club.
+     */
+    team_id?: TeamId | null;
+    /**
+     * When the product was last changed.
+     */
+    updated_at?: Timestamp;
+    /**
+     * Variants such as sizes and colors. If there are any, an order must name one.
+     */
+    variants?: Array<ProductVariant>;
+    /**
+     * Version of the product; increases with every change, including stock changes.
+     */
+    version?: number;
 };
 
 /**
@@ -6944,9 +7847,7 @@ export type ProductUpdatedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: ProductPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -7118,6 +8019,32 @@ export type ReceiptSnapshot = {
 };
 
 /**
+ * Previous values of the changed fields of `ReceiptSnapshot`.
+ */
+export type ReceiptSnapshotPreviousValues = {
+    /**
+     * When the message was delivered.
+     */
+    delivered_at?: Timestamp;
+    /**
+     * Message that was read.
+     */
+    message_id?: MessageId;
+    /**
+     * Person who read the message.
+     */
+    person_id?: PersonId;
+    /**
+     * When the person read the message.
+     */
+    read_at?: Timestamp;
+    /**
+     * Team of the message.
+     */
+    team_id?: TeamId;
+};
+
+/**
  * The attendance of some members. Members who are left out stay unchanged.
  */
 export type RecordAttendanceRequest = {
@@ -7235,9 +8162,7 @@ export type RefundCompletedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: RefundPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -7299,9 +8224,7 @@ export type RefundFailedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: RefundPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -7321,6 +8244,9 @@ export type RefundFailedEvent = {
     type: 'refund.failed';
 };
 
+/**
+ * Refund ID: `ref_` and 26 characters.
+ */
 export type RefundId = string;
 
 /**
@@ -7390,6 +8316,57 @@ export type RefundOrderRequest = {
      * Whether returned units go back to the stock. Default: `true`.
      */
     restock?: boolean | null;
+};
+
+/**
+ * Previous values of the changed fields of `Refund`.
+ */
+export type RefundPreviousValues = {
+    /**
+     * Amount refunded, in minor units.
+     */
+    amount?: number;
+    /**
+     * When the refund was created.
+     */
+    created_at?: Timestamp;
+    /**
+     * Currency of the amount.
+     */
+    currency?: Currency;
+    /**
+     * Refunded amounts by order line; empty if the refund is not assigned to lines.
+     */
+    lines?: RefundLines;
+    /**
+     * How the money is refunded.
+     */
+    method?: PaymentMethod;
+    /**
+     * Payment that is refunded.
+     */
+    payment_id?: PaymentId;
+    /**
+     * Why the money is refunded.
+     */
+    reason?: string | null;
+    /**
+     * Status of the refund: `pending` (the payment provider has not completed it), `succeeded`, or `failed` (the
+     * payment provider could not complete it; refund the money in another way).
+     */
+    status?: RefundStatus;
+    /**
+     * ID of the order or due that was paid.
+     */
+    subject_id?: string;
+    /**
+     * Team that the order or due belongs to; `null` for the club.
+     */
+    team_id?: TeamId | null;
+    /**
+     * When the refund was last changed.
+     */
+    updated_at?: Timestamp;
 };
 
 /**
@@ -7817,9 +8794,7 @@ export type RosterMemberAddedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: MemberSnapshotPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -7862,9 +8837,7 @@ export type RosterMemberRemovedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: MemberSnapshotPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -7907,9 +8880,7 @@ export type RosterMemberUpdatedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: MemberSnapshotPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -7952,9 +8923,7 @@ export type RosterPersonMergedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: PersonMergeSnapshotPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -7997,9 +8966,7 @@ export type RosterPersonUpdatedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: PersonSnapshotPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -8101,9 +9068,7 @@ export type RsvpAnsweredEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: RsvpSnapshotPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -8214,6 +9179,9 @@ export type RsvpHistoryEntryList = {
     request_id: string;
 };
 
+/**
+ * Rsvp ID: `rsv_` and 26 characters.
+ */
 export type RsvpId = string;
 
 /**
@@ -8301,10 +9269,56 @@ export type RsvpSnapshot = {
 };
 
 /**
+ * Previous values of the changed fields of `RsvpSnapshot`.
+ */
+export type RsvpSnapshotPreviousValues = {
+    /**
+     * The answer; `null` if it was withdrawn because the member left the team or is no longer away.
+     */
+    answer?: RsvpAnswer | null;
+    /**
+     * When the answer was given.
+     */
+    answered_at?: Timestamp;
+    /**
+     * ID of the person in `on_behalf_of`, or of the user or key that answered; `away_date` if the member is away on that
+     * day.
+     */
+    answered_by?: string;
+    /**
+     * When the object was created.
+     */
+    created_at?: Timestamp;
+    /**
+     * ID of the event.
+     */
+    event_id?: EventId;
+    /**
+     * ID of the member on the team's roster.
+     */
+    member_id?: MemberId;
+    /**
+     * The team of the event.
+     */
+    team_id?: TeamId;
+    /**
+     * When the object last changed.
+     */
+    updated_at?: Timestamp;
+    /**
+     * Version of the object; increases with every change.
+     */
+    version?: number;
+};
+
+/**
  * A named scope. More values may be added.
  */
 export type ScopeName = 'teams:read' | 'teams:write' | 'events:read' | 'events:write' | 'roster:read' | 'roster:write' | 'messages:read' | 'messages:write' | 'orders:read' | 'orders:write' | 'stats:read' | 'webhooks:write' | (string & {});
 
+/**
+ * Series ID: `ser_` and 26 characters.
+ */
 export type SeriesId = string;
 
 /**
@@ -8495,9 +9509,7 @@ export type TeamArchivedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: TeamPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -8540,9 +9552,7 @@ export type TeamCreatedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: TeamPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -8732,6 +9742,145 @@ export type TeamEventList = {
 };
 
 /**
+ * Previous values of the changed fields of `TeamEvent`.
+ */
+export type TeamEventPreviousValues = {
+    /**
+     * Whether the event lasts whole days, from midnight to midnight in its time zone.
+     */
+    all_day?: boolean;
+    /**
+     * How many minutes before the start people should arrive.
+     */
+    arrival_minutes?: number | null;
+    /**
+     * Why the event was cancelled; `null` if no reason was given or it was not cancelled.
+     */
+    cancel_reason?: string | null;
+    /**
+     * When the event was cancelled; `null` if it was not.
+     */
+    cancelled_at?: Timestamp | null;
+    /**
+     * Maximum number of members who can attend; `null` for no limit. Members who answer yes after that are put on
+     * the waiting list.
+     */
+    capacity?: number | null;
+    /**
+     * When the object was created.
+     */
+    created_at?: Timestamp;
+    /**
+     * Duties that members can take on.
+     */
+    duties?: Array<Duty>;
+    /**
+     * When the event ends.
+     */
+    ends_at?: Timestamp;
+    /**
+     * Local end time in `timezone`.
+     */
+    ends_local?: LocalTime;
+    /**
+     * ID of the event in another system; unique in the account.
+     */
+    external_id?: string | null;
+    /**
+     * Whether a game is at home, away or on neutral ground; `null` if it does not apply.
+     */
+    home_away?: HomeAway | null;
+    /**
+     * The location of the event.
+     */
+    location?: EventLocation | null;
+    /**
+     * ID of the location; `null` if there is none.
+     */
+    location_id?: LocationId | null;
+    metadata?: Metadata;
+    /**
+     * Notes for members; `null` if there are none.
+     */
+    notes?: string | null;
+    /**
+     * Name of the opponent; `null` if there is none.
+     */
+    opponent?: string | null;
+    /**
+     * Recurrence rule of the series (RFC 5545).
+     */
+    recurrence?: string | null;
+    /**
+     * Reserved for the result of the event. Always `null`: results cannot be recorded yet.
+     */
+    result?: {
+        [key: string]: unknown;
+    } | null;
+    /**
+     * Number of RSVPs by answer.
+     */
+    rsvp_counts?: RsvpCounts;
+    /**
+     * Time until which RSVPs are accepted; `null` for no deadline before the event ends.
+     */
+    rsvp_deadline?: Timestamp | null;
+    /**
+     * Whether members are asked for an RSVP.
+     */
+    rsvp_enabled?: boolean;
+    /**
+     * The series that the event belongs to, if it was created by a recurrence rule.
+     */
+    series_id?: SeriesId | null;
+    /**
+     * When the event starts.
+     */
+    starts_at?: Timestamp;
+    /**
+     * Local start time in `timezone`.
+     */
+    starts_local?: LocalTime;
+    /**
+     * Status of the event: `scheduled`, `cancelled` (it does not take place), `completed` (its result is recorded)
+     * or `postponed` (the new time is not known yet).
+     */
+    status?: EventStatus;
+    /**
+     * ID of the team.
+     */
+    team_id?: TeamId;
+    /**
+     * Time zone in which the event was planned.
+     */
+    timezone?: TimeZone;
+    /**
+     * Title of the event.
+     */
+    title?: string;
+    /**
+     * Type of the event.
+     */
+    type?: EventType;
+    /**
+     * What to wear; `null` if it does not matter.
+     */
+    uniform?: string | null;
+    /**
+     * When the object last changed.
+     */
+    updated_at?: Timestamp;
+    /**
+     * Increases with every change and every RSVP.
+     */
+    version?: number;
+    /**
+     * Warnings about overlapping events. Only set in the response to creating or moving an event.
+     */
+    warnings?: Array<EventConflict>;
+};
+
+/**
  * A response with one object.
  */
 export type TeamEventResponse = {
@@ -8742,6 +9891,9 @@ export type TeamEventResponse = {
     request_id: string;
 };
 
+/**
+ * Team ID: `team_` and 26 characters.
+ */
 export type TeamId = string;
 
 /**
@@ -8781,6 +9933,82 @@ export type TeamMembership = {
 };
 
 /**
+ * Previous values of the changed fields of `Team`.
+ */
+export type TeamPreviousValues = {
+    /**
+     * Age group, such as `U12`.
+     */
+    age_group?: string | null;
+    /**
+     * Team color: `#` and six hexadecimal digits.
+     */
+    color?: string | null;
+    /**
+     * When the object was created.
+     */
+    created_at?: Timestamp;
+    /**
+     * Description of the team.
+     */
+    description?: string | null;
+    /**
+     * ID of the team in another system; unique in the account.
+     */
+    external_id?: string | null;
+    /**
+     * Gender of the team, such as `girls` or `mixed`.
+     */
+    gender?: string | null;
+    /**
+     * ID of the file with the team's logo, uploaded with the purpose `logo`.
+     */
+    logo_file_id?: FileId | null;
+    metadata?: Metadata;
+    /**
+     * Name of the team; unique among the active teams of the account (case-insensitive).
+     */
+    name?: string;
+    /**
+     * Number of people on the roster.
+     */
+    roster_count?: number;
+    /**
+     * How many hours before the RSVP deadline (or the start of an event without one) people who have not answered are
+     * reminded by email; `null` for no reminders.
+     */
+    rsvp_reminder_hours?: number | null;
+    /**
+     * Season of the team, such as `2026/27`.
+     */
+    season?: string | null;
+    /**
+     * Sport of the team, such as `soccer`.
+     */
+    sport?: string | null;
+    /**
+     * Status of the team: `active`, or `archived` (read-only).
+     */
+    status?: TeamStatus;
+    /**
+     * Time zone of the team's schedule and due dates.
+     */
+    timezone?: TimeZone;
+    /**
+     * Whether jersey numbers must be unique among active players.
+     */
+    unique_jerseys?: boolean;
+    /**
+     * When the object last changed.
+     */
+    updated_at?: Timestamp;
+    /**
+     * Increases with every change.
+     */
+    version?: number;
+};
+
+/**
  * A response with one object.
  */
 export type TeamResponse = {
@@ -8814,9 +10042,7 @@ export type TeamRestoredEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: TeamPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -8919,9 +10145,7 @@ export type TeamUpdatedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: TeamPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -8988,7 +10212,7 @@ export type UnansweredMember = {
     /**
      * Role on the team.
      */
-    role: string;
+    role: MemberRole;
 };
 
 /**
@@ -9670,6 +10894,71 @@ export type UpdateWebhookRequest = {
 };
 
 /**
+ * An uploaded file.
+ */
+export type UploadedFile = {
+    /**
+     * ID of the message, team or person that the file is attached to; `null` if it is not attached yet.
+     */
+    attached_to: string | null;
+    /**
+     * Type of the stored file. Images are stored as JPEG or PNG.
+     */
+    content_type: FileContentType;
+    /**
+     * When the object was created.
+     */
+    created_at: Timestamp;
+    /**
+     * Height of an image, in pixels; `null` for a PDF.
+     */
+    height: number | null;
+    /**
+     * Unique ID of the object.
+     */
+    id: FileId;
+    /**
+     * Name of the file. Its extension is that of the stored type.
+     */
+    name: string;
+    /**
+     * Type of the object: always `file`.
+     */
+    object: 'file';
+    /**
+     * What the file is for: `attachment`, `logo` or `photo`.
+     */
+    purpose: FilePurpose;
+    /**
+     * Size of the stored file, in bytes.
+     */
+    size: number;
+    /**
+     * When the object last changed.
+     */
+    updated_at: Timestamp;
+    /**
+     * Increases with every change.
+     */
+    version: number;
+    /**
+     * Width of an image, in pixels; `null` for a PDF.
+     */
+    width: number | null;
+};
+
+/**
+ * A response with one object.
+ */
+export type UploadedFileResponse = {
+    data: UploadedFile;
+    /**
+     * The ID of this request. Include it when you report a problem.
+     */
+    request_id: string;
+};
+
+/**
  * The people and teams that a user has access to.
  */
 export type UserAccess = {
@@ -9695,6 +10984,9 @@ export type UserAccess = {
     visible_team_ids: Array<TeamId>;
 };
 
+/**
+ * User ID: `usr_` and 26 characters.
+ */
 export type UserId = string;
 
 /**
@@ -9720,9 +11012,7 @@ export type UserJoinedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: UserSnapshotPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -9765,9 +11055,7 @@ export type UserRemovedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: UserSnapshotPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -9821,9 +11109,7 @@ export type UserRoleChangedEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: UserSnapshotPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -9861,6 +11147,19 @@ export type UserSnapshot = {
     role: UserRole;
 };
 
+/**
+ * Previous values of the changed fields of `UserSnapshot`.
+ */
+export type UserSnapshotPreviousValues = {
+    /**
+     * Role of the user in the account.
+     */
+    role?: UserRole;
+};
+
+/**
+ * Variant ID: `var_` and 26 characters.
+ */
 export type VariantId = string;
 
 /**
@@ -9970,9 +11269,7 @@ export type WebhookDisabledEvent = {
         /**
          * Previous values of the changed fields; `null` if the notification does not report a change.
          */
-        previous: {
-            [key: string]: unknown;
-        } | null;
+        previous: WebhookPreviousValues | null;
     };
     /**
      * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
@@ -10134,6 +11431,9 @@ export type WebhookEvent = ({
     type: 'ping';
 } & PingEvent);
 
+/**
+ * Webhook ID: `whk_` and 26 characters.
+ */
 export type WebhookId = string;
 
 /**
@@ -10179,6 +11479,72 @@ export type WebhookPing = {
      * The webhook that was tested.
      */
     webhook_id: WebhookId;
+};
+
+/**
+ * Previous values of the changed fields of `Webhook`.
+ */
+export type WebhookPreviousValues = {
+    /**
+     * When the webhook was created.
+     */
+    created_at?: Timestamp;
+    /**
+     * ID of the key or user that owns the webhook: the one that created it, or last changed or enabled it. The
+     * webhook receives only what its owner can read.
+     */
+    created_by?: string;
+    /**
+     * What the webhook is for.
+     */
+    description?: string | null;
+    /**
+     * When the webhook was disabled; `null` while it is enabled.
+     */
+    disabled_at?: Timestamp | null;
+    /**
+     * Why the webhook was disabled: `manual`, `gone` (its receiver responded with 410), `failing` (every delivery
+     * failed for several days) or `creator_removed` (the key or user it belongs to lost access); `null` while it
+     * is enabled.
+     */
+    disabled_reason?: WebhookDisabledReason | null;
+    /**
+     * Notification types that it subscribes to, such as `event.created`; `event.*` for all types of a group, or `*` for all.
+     */
+    events?: Array<string>;
+    /**
+     * Since when every attempt has failed; `null` if the last attempt succeeded.
+     */
+    failing_since?: Timestamp | null;
+    /**
+     * Order in which notifications are sent: `parallel` (several at once; a failed delivery does not delay the
+     * others) or `strict` (one after the other, by `sequence`; a failed delivery delays all that follow).
+     */
+    ordering?: WebhookOrdering;
+    /**
+     * Until when requests are also signed with the previous secret; `null` if the secret was never rotated.
+     */
+    previous_secret_until?: Timestamp | null;
+    /**
+     * Whether notifications are sent: `enabled` or `disabled`.
+     */
+    status?: WebhookStatus;
+    /**
+     * Only notifications about these teams are sent; `null` for all.
+     */
+    team_ids?: Array<TeamId> | null;
+    /**
+     * When the webhook was last changed.
+     */
+    updated_at?: Timestamp;
+    /**
+     * URL that receives the notifications.
+     */
+    url?: string;
+    /**
+     * Version of the webhook. It rises with every change.
+     */
+    version?: number;
 };
 
 /**
@@ -13459,7 +14825,7 @@ export type RsvpsAnswerResponses = {
 
 export type RsvpsAnswerResponse = RsvpsAnswerResponses[keyof RsvpsAnswerResponses];
 
-export type RsvpsHistoryData = {
+export type RsvpsListHistoryData = {
     body?: never;
     path: {
         /**
@@ -13488,7 +14854,7 @@ export type RsvpsHistoryData = {
     url: '/events/{event_id}/rsvps/{member_id}/history';
 };
 
-export type RsvpsHistoryErrors = {
+export type RsvpsListHistoryErrors = {
     /**
      * The request is malformed, or a parameter or field is unknown or invalid.
      */
@@ -13519,18 +14885,18 @@ export type RsvpsHistoryErrors = {
     503: Problem;
 };
 
-export type RsvpsHistoryError = RsvpsHistoryErrors[keyof RsvpsHistoryErrors];
+export type RsvpsListHistoryError = RsvpsListHistoryErrors[keyof RsvpsListHistoryErrors];
 
-export type RsvpsHistoryResponses = {
+export type RsvpsListHistoryResponses = {
     /**
      * A page of history entries.
      */
     200: RsvpHistoryEntryList;
 };
 
-export type RsvpsHistoryResponse = RsvpsHistoryResponses[keyof RsvpsHistoryResponses];
+export type RsvpsListHistoryResponse = RsvpsListHistoryResponses[keyof RsvpsListHistoryResponses];
 
-export type RsvpsUnansweredData = {
+export type RsvpsListUnansweredData = {
     body?: never;
     path: {
         /**
@@ -13555,7 +14921,7 @@ export type RsvpsUnansweredData = {
     url: '/events/{event_id}/unanswered';
 };
 
-export type RsvpsUnansweredErrors = {
+export type RsvpsListUnansweredErrors = {
     /**
      * The request is malformed, or a parameter or field is unknown or invalid.
      */
@@ -13586,16 +14952,16 @@ export type RsvpsUnansweredErrors = {
     503: Problem;
 };
 
-export type RsvpsUnansweredError = RsvpsUnansweredErrors[keyof RsvpsUnansweredErrors];
+export type RsvpsListUnansweredError = RsvpsListUnansweredErrors[keyof RsvpsListUnansweredErrors];
 
-export type RsvpsUnansweredResponses = {
+export type RsvpsListUnansweredResponses = {
     /**
      * A page of members.
      */
     200: UnansweredMemberList;
 };
 
-export type RsvpsUnansweredResponse = RsvpsUnansweredResponses[keyof RsvpsUnansweredResponses];
+export type RsvpsListUnansweredResponse = RsvpsListUnansweredResponses[keyof RsvpsListUnansweredResponses];
 
 export type ExportsAttendanceData = {
     body?: never;
@@ -14109,7 +15475,7 @@ export type FilesCreateResponses = {
     /**
      * The stored file.
      */
-    201: FileResponse;
+    201: UploadedFileResponse;
 };
 
 export type FilesCreateResponse = FilesCreateResponses[keyof FilesCreateResponses];
@@ -14169,7 +15535,7 @@ export type FilesGetResponses = {
     /**
      * The file.
      */
-    200: FileResponse;
+    200: UploadedFileResponse;
 };
 
 export type FilesGetResponse = FilesGetResponses[keyof FilesGetResponses];
@@ -15410,7 +16776,7 @@ export type MessagesPreviewResponses = {
 
 export type MessagesPreviewResponse = MessagesPreviewResponses[keyof MessagesPreviewResponses];
 
-export type MessagesUnreadData = {
+export type MessagesCountUnreadData = {
     body?: never;
     path?: never;
     query: {
@@ -15422,7 +16788,7 @@ export type MessagesUnreadData = {
     url: '/messages/unread';
 };
 
-export type MessagesUnreadErrors = {
+export type MessagesCountUnreadErrors = {
     /**
      * The request is malformed, or a parameter or field is unknown or invalid.
      */
@@ -15453,16 +16819,16 @@ export type MessagesUnreadErrors = {
     503: Problem;
 };
 
-export type MessagesUnreadError = MessagesUnreadErrors[keyof MessagesUnreadErrors];
+export type MessagesCountUnreadError = MessagesCountUnreadErrors[keyof MessagesCountUnreadErrors];
 
-export type MessagesUnreadResponses = {
+export type MessagesCountUnreadResponses = {
     /**
      * The number of unread messages.
      */
     200: UnreadCountsResponse;
 };
 
-export type MessagesUnreadResponse = MessagesUnreadResponses[keyof MessagesUnreadResponses];
+export type MessagesCountUnreadResponse = MessagesCountUnreadResponses[keyof MessagesCountUnreadResponses];
 
 export type MessagesRetractData = {
     body?: never;
@@ -15700,7 +17066,7 @@ export type MessagesUpdateResponses = {
 
 export type MessagesUpdateResponse = MessagesUpdateResponses[keyof MessagesUpdateResponses];
 
-export type MessagesReceiptsData = {
+export type MessagesListReceiptsData = {
     body?: never;
     path: {
         /**
@@ -15729,7 +17095,7 @@ export type MessagesReceiptsData = {
     url: '/messages/{message_id}/receipts';
 };
 
-export type MessagesReceiptsErrors = {
+export type MessagesListReceiptsErrors = {
     /**
      * The request is malformed, or a parameter or field is unknown or invalid.
      */
@@ -15760,16 +17126,16 @@ export type MessagesReceiptsErrors = {
     503: Problem;
 };
 
-export type MessagesReceiptsError = MessagesReceiptsErrors[keyof MessagesReceiptsErrors];
+export type MessagesListReceiptsError = MessagesListReceiptsErrors[keyof MessagesListReceiptsErrors];
 
-export type MessagesReceiptsResponses = {
+export type MessagesListReceiptsResponses = {
     /**
      * A page of receipts.
      */
     200: ReadReceiptList;
 };
 
-export type MessagesReceiptsResponse = MessagesReceiptsResponses[keyof MessagesReceiptsResponses];
+export type MessagesListReceiptsResponse = MessagesListReceiptsResponses[keyof MessagesListReceiptsResponses];
 
 export type MessagesMarkReadData = {
     body?: never;
@@ -19190,7 +20556,7 @@ export type TeamsUpdateResponses = {
 
 export type TeamsUpdateResponse = TeamsUpdateResponses[keyof TeamsUpdateResponses];
 
-export type AttendanceOfTeamData = {
+export type AttendanceListForTeamData = {
     body?: never;
     path: {
         /**
@@ -19223,7 +20589,7 @@ export type AttendanceOfTeamData = {
     url: '/teams/{team_id}/attendance';
 };
 
-export type AttendanceOfTeamErrors = {
+export type AttendanceListForTeamErrors = {
     /**
      * The request is malformed, or a parameter or field is unknown or invalid.
      */
@@ -19254,16 +20620,16 @@ export type AttendanceOfTeamErrors = {
     503: Problem;
 };
 
-export type AttendanceOfTeamError = AttendanceOfTeamErrors[keyof AttendanceOfTeamErrors];
+export type AttendanceListForTeamError = AttendanceListForTeamErrors[keyof AttendanceListForTeamErrors];
 
-export type AttendanceOfTeamResponses = {
+export type AttendanceListForTeamResponses = {
     /**
      * A page of members.
      */
     200: MemberAttendanceList;
 };
 
-export type AttendanceOfTeamResponse = AttendanceOfTeamResponses[keyof AttendanceOfTeamResponses];
+export type AttendanceListForTeamResponse = AttendanceListForTeamResponses[keyof AttendanceListForTeamResponses];
 
 export type DuesTeamStatementData = {
     body?: never;
@@ -20522,7 +21888,7 @@ export type WebhooksReplayErrors = {
      */
     409: Problem;
     /**
-     * This part of the log has been deleted.
+     * The requested part of the log has been deleted.
      */
     410: Problem;
     /**

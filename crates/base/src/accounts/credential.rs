@@ -61,14 +61,6 @@ impl Credential {
         }
     }
 
-    /// The type of credential, as `/me` reports it.
-    pub fn kind(&self) -> &'static str {
-        match self.holder {
-            Holder::Key { .. } => "api_key",
-            Holder::App { .. } => "user",
-        }
-    }
-
     /// The teams that the credential itself allows. The access of a user is narrowed further by the rosters.
     pub fn team_access(&self) -> TeamAccess {
         match &self.holder {

@@ -47,7 +47,7 @@ async fn record(
 ///
 /// Returns how often each member was at the team's events, in roster order. Members who have left the team appear if they
 /// have any attendance. Cancelled events do not count. Families only see their own members.
-#[endpoint(get, "/teams/{team_id}/attendance", id = "attendance.of_team", tag = "Events",
+#[endpoint(get, "/teams/{team_id}/attendance", id = "attendance.list_for_team", tag = "Events",
     200(ListResponse<MemberAttendance>, "A page of members."))]
 async fn of_team(
     caller: Caller<EventsRead>,
@@ -67,7 +67,12 @@ async fn of_team(
 /// `starts_at`, `starts_local`, `member_id`, `first_name`, `last_name`, `role`, `status`, `note`, `recorded_by`,
 /// `recorded_at`.
 #[endpoint(get, "/exports/attendance.csv", id = "exports.attendance", tag = "Exports",
-    200(String, "The CSV file.", "text/csv"))]
+    200(String, "The CSV file.", "text/csv",
+        "event_id,team_id,team,event,event_type,event_status,starts_at,starts_local,member_id,first_name,\
+        last_name,role,status,note,recorded_by,recorded_at\n\
+        evt_01kbm2x5q8f7vr0n3hd9tzc4wy,team_01kbm2x5q8f7vr0n3hd9tzc4wy,Hawks U12,Practice,practice,\
+        scheduled,2026-10-27T17:00:00.000000Z,2026-10-27T17:00:00,mem_01kbm2x5q8f7vr0n3hd9tzc4wy,Inês,\
+        Duarte,player,present,,key_01kbm2x5q8f7vr0n3hd9tzc4wy,2026-10-27T18:40:17.759460Z\n"))]
 async fn export(
     caller: Caller<EventsOversee>,
     query: Download<AttendanceTable>,

@@ -64,10 +64,9 @@ record! {
 pub struct CreatedFeed {
     #[serde(flatten)]
     pub feed: Feed,
-    /// URL to subscribe to. It is shown only in this response, and left out when an `Idempotency-Key` repeats the
-    /// response.
+    /// URL to subscribe to. It is shown only in this response.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = String, required = false, examples("https://club.example.org/calendar/3q2-7w….ics"))]
+    #[schema(value_type = String, examples("https://club.example.org/calendar/3q2-7w….ics"))]
     pub url: Option<String>,
 }
 

@@ -4,6 +4,7 @@ use super::event::Event;
 use super::rsvp::{self, Answer};
 use crate::paging::page_sql;
 use crate::prelude::*;
+use crate::roster::membership::Role;
 
 row! {
     /// An entry in the history of a member's RSVP.
@@ -38,8 +39,7 @@ row! {
         pub id: MemberId,
         pub person_id: PersonId,
         /// Role on the team.
-        #[schema(examples("player"))]
-        pub role: String,
+        pub role: Role,
         /// First name of the member.
         pub first_name: String,
         /// Last name of the member.

@@ -63,6 +63,7 @@ record! {
     /// An uploaded file.
     #[macros::object("file")]
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+    #[schema(as = UploadedFile)]
     pub struct File in file {
         pub id: FileId,
         #[serde(skip)]

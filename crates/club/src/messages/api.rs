@@ -77,7 +77,7 @@ async fn preview(caller: Caller<MessagesWrite>, body: Body<NewMessage>) -> Resul
 /// Count unread messages
 ///
 /// Returns the number of published messages that a person has not read, in total and by team.
-#[endpoint(get, "/messages/unread", id = "messages.unread", tag = "Messages",
+#[endpoint(get, "/messages/unread", id = "messages.count_unread", tag = "Messages",
     200(ObjectResponse<UnreadCounts>, "The number of unread messages."))]
 async fn unread(
     caller: Caller<MessagesRead>,
@@ -140,7 +140,7 @@ async fn retract(
 /// List receipts
 ///
 /// Lists who received the message and who has read it. Only for the author and for coaches and managers of the team.
-#[endpoint(get, "/messages/{message_id}/receipts", id = "messages.receipts", tag = "Messages",
+#[endpoint(get, "/messages/{message_id}/receipts", id = "messages.list_receipts", tag = "Messages",
     200(ListResponse<Receipt>, "A page of receipts."))]
 async fn receipts(
     caller: Caller<MessagesRead>,

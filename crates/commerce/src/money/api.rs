@@ -82,7 +82,12 @@ async fn change(
 /// `team_id`, `person_id`, `payer_id`, `book`, `currency`, `debit`, `credit`, `actor`. Not
 /// available to keys that are limited to certain teams.
 #[endpoint(get, "/exports/ledger.csv", id = "exports.ledger", tag = "Exports",
-    200(String, "The CSV file.", "text/csv"))]
+    200(String, "The CSV file.", "text/csv",
+        "movement_id,line,created_at,kind,subject_id,reference,team_id,person_id,payer_id,book,currency,\
+        debit,credit,actor\n\
+        mov_01kbm2x5q8f7vr0n3hd9tzc4wy,1,2026-10-27T17:00:00.000000Z,payment,ord_01kbm2x5q8f7vr0n3hd9tzc4wy,\
+        pay_01kbm2x5q8f7vr0n3hd9tzc4wy,team_01kbm2x5q8f7vr0n3hd9tzc4wy,per_01kbm2x5q8f7vr0n3hd9tzc4wy,\
+        per_01kbm2x5q8f7vr0n3hd9tzc4wy,bank,EUR,4499,,key_01kbm2x5q8f7vr0n3hd9tzc4wy\n"))]
 async fn export(caller: Caller<LedgerRead>, query: Download<LedgerTable>) -> Result<Response> {
     caller.require_all_teams()?;
     query.send(&caller, "ledger.csv").await

@@ -8,6 +8,7 @@ use kit::string_enum;
 use serde::Deserialize;
 use store::{Column, ToValue, Value};
 
+use crate::notification_kinds::NotificationType;
 use crate::prelude::*;
 use crate::signals::Notification;
 
@@ -104,7 +105,7 @@ record! {
         pub notification_id: NotificationId,
         /// Type of the notification; see `GET /event_types`.
         #[serde(rename = "type")]
-        #[schema(examples("event.created"))]
+        #[schema(value_type = NotificationType)]
         pub kind: String,
         #[serde(skip)]
         pub body: Option<String>,

@@ -97,10 +97,9 @@ pub struct EditContext {
 pub struct CreatedWebhook {
     #[serde(flatten)]
     pub webhook: Webhook,
-    /// Secret that signs every request to the webhook. It is shown only once: a response that is repeated for an
-    /// `Idempotency-Key` does not contain it.
+    /// Secret that signs every request to the webhook. It is shown only in this response.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = String, required = false, examples("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="))]
+    #[schema(value_type = String, examples("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="))]
     pub secret: Option<String>,
 }
 

@@ -60,12 +60,12 @@ const TABLE: &[(&str, &str)] = &[
     ("rsvps.list", "+++++- +"),
     ("rsvps.get", "+++++- +"),
     ("rsvps.answer", "+++--- +"),
-    ("rsvps.history", "+++--- -"),
-    ("rsvps.unanswered", "+++--- -"),
+    ("rsvps.list_history", "+++--- -"),
+    ("rsvps.list_unanswered", "+++--- -"),
     // Families see the entries of their own members.
     ("attendance.get", "+++++- +"),
     ("attendance.record", "+++--- -"),
-    ("attendance.of_team", "+++++- +"),
+    ("attendance.list_for_team", "+++++- +"),
     ("duties.assign", "+++--- +"),
     ("duties.unassign", "+++--- +"),
     ("locations.list", "+++++- +"),
@@ -81,12 +81,12 @@ const TABLE: &[(&str, &str)] = &[
     // The example is an announcement; what families may send is tested in `roster_access_messages`.
     ("messages.create", "+++--- -"),
     ("messages.preview", "+++--- -"),
-    ("messages.unread", "+++--- +"),
+    ("messages.count_unread", "+++--- +"),
     ("messages.get", "+++00- +"),
     // The example pins the message.
     ("messages.update", "+++00- -"),
     ("messages.retract", "+++00- +"),
-    ("messages.receipts", "+++00- +"),
+    ("messages.list_receipts", "+++00- +"),
     // Only the reader can mark a message as read.
     ("messages.mark_read", "++-00- +"),
     ("message_templates.list", "+++--- -"),

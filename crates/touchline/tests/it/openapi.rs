@@ -51,9 +51,38 @@ fn every_operation_is_described() {
             let described = response["description"].is_string() || response["$ref"].is_string();
             assert!(described, "{endpoint} {status} is not described");
         }
-        let body = &operation["requestBody"]["content"]["application/json"];
-        assert!(body.is_null() || body["example"].is_object(), "{endpoint} has no example");
+        for (place, content) in contents(&operation) {
+            assert!(!content["example"].is_null(), "{endpoint} {place} has no example");
+        }
     }
+    for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+        assert!(schema["description"].is_string(), "{name} has no description");
+    }
+}
+
+#[test]
+fn every_webhook_request_has_an_example_and_headers() {
+    let document = document();
+    for (name, item) in document["webhooks"].as_object().unwrap() {
+        let operation = &item["post"];
+        let example = &operation["requestBody"]["content"]["application/json"]["example"];
+        assert_eq!(example["type"], **name, "{name}");
+        let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
+        assert_eq!(mismatches(&document, schema, example, ""), [""; 0], "{name}");
+        let headers = operation["parameters"].as_array().unwrap().iter();
+        let headers: Vec<_> = headers.map(|header| header["name"].as_str().unwrap()).collect();
+        assert_eq!(headers, ["webhook-id", "webhook-timestamp", "webhook-signature"], "{name}");
+    }
+}
+
+/// The bodies of an operation: of its request, and of its own responses.
+fn contents(operation: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    let responses = operation["responses"].as_object().into_iter().flatten();
+    let responses = responses.map(|(status, response)| (status.as_str(), &response["content"]));
+    let all = responses.chain([("request", &operation["requestBody"]["content"])]);
+    all.flat_map(|(place, content)| {
+        content.as_object().into_iter().flatten().map(move |(_, body)| (place, body))
+    })
 }
 
 #[test]
@@ -129,6 +158,7 @@ fn mismatches(document: &Value, schema: &Value, value: &Value, path: &str) -> Ve
     let actual = match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
         Value::Number(_) => "integer",
         Value::String(_) => "string",
         Value::Array(_) => "array",

@@ -150,7 +150,14 @@ pub(in crate::events) fn check_filter(filter: &mut EventFilter, params: &mut Par
 /// `address`, `opponent`, `home_away`, `uniform`, `notes`, `rsvp_deadline`, `capacity`, `yes`, `no`, `maybe`,
 /// `waitlisted`, `unanswered`, `series_id`, `cancel_reason`, `external_id`.
 #[endpoint(get, "/exports/events.csv", id = "exports.events", tag = "Exports",
-    200(String, "The CSV file.", "text/csv"))]
+    200(String, "The CSV file.", "text/csv",
+        "event_id,team_id,team,type,title,status,starts_at,ends_at,starts_local,ends_local,timezone,all_day,\
+        arrival_minutes,location,address,opponent,home_away,uniform,notes,rsvp_deadline,capacity,yes,no,\
+        maybe,waitlisted,unanswered,series_id,cancel_reason,external_id\n\
+        evt_01kbm2x5q8f7vr0n3hd9tzc4wy,team_01kbm2x5q8f7vr0n3hd9tzc4wy,Hawks U12,practice,Practice,\
+        scheduled,2026-09-07T17:00:00.000000Z,2026-09-07T18:30:00.000000Z,2026-09-07T18:00:00,\
+        2026-09-07T19:30:00,Europe/Lisbon,false,,Upper pitch,5 Quay Street,,,,Bring water.,,,11,1,0,0,2,\
+        ser_01kbm2x5q8f7vr0n3hd9tzc4wy,,\n"))]
 async fn export(caller: Caller<EventsOversee>, query: Download<EventsTable>) -> Result<Response> {
     query.send(&caller, "events.csv").await
 }

@@ -78,7 +78,7 @@ async fn answer(
 ///
 /// Returns all answers, oldest first. `answer` is `null` if the answer was withdrawn because the member left the team or is
 /// no longer away.
-#[endpoint(get, "/events/{event_id}/rsvps/{member_id}/history", id = "rsvps.history", tag = "Events",
+#[endpoint(get, "/events/{event_id}/rsvps/{member_id}/history", id = "rsvps.list_history", tag = "Events",
     params(("event_id" = EventId, Path), ("member_id" = MemberId, Path),
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of entries per page. Default: 50."),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
@@ -101,7 +101,7 @@ async fn answers(
 /// List members without an RSVP
 ///
 /// Returns current members of the roster who have not answered, in roster order.
-#[endpoint(get, "/events/{event_id}/unanswered", id = "rsvps.unanswered", tag = "Events",
+#[endpoint(get, "/events/{event_id}/unanswered", id = "rsvps.list_unanswered", tag = "Events",
     params(("event_id" = EventId, Path),
         ("limit" = Option<u8>, Query, minimum = 1, maximum = 100, description = "Number of members per page. Default: 50."),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the previous page."),
@@ -159,7 +159,12 @@ async fn release(
 /// `starts_at`, `starts_local`, `member_id`, `first_name`, `last_name`, `role`, `answer`, `note`, `answered_by`,
 /// `answered_at`.
 #[endpoint(get, "/exports/rsvps.csv", id = "exports.rsvps", tag = "Exports",
-    200(String, "The CSV file.", "text/csv"))]
+    200(String, "The CSV file.", "text/csv",
+        "event_id,team_id,team,event,event_status,starts_at,starts_local,member_id,first_name,last_name,role,\
+        answer,note,answered_by,answered_at\n\
+        evt_01kbm2x5q8f7vr0n3hd9tzc4wy,team_01kbm2x5q8f7vr0n3hd9tzc4wy,Hawks U12,Practice,scheduled,\
+        2026-10-20T16:00:00.000000Z,2026-10-20T17:00:00,mem_01kbm2x5q8f7vr0n3hd9tzc4wy,Inês,Duarte,player,\
+        yes,,user_01kbm2x5q8f7vr0n3hd9tzc4wy,2026-10-18T08:30:00.000000Z\n"))]
 async fn export(caller: Caller<EventsOversee>, query: Download<RsvpsTable>) -> Result<Response> {
     caller.require_teams(query.table.team_id, &[])?;
     query.send(&caller, "rsvps.csv").await

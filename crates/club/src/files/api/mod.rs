@@ -43,6 +43,7 @@ pub struct FileContent(#[expect(dead_code, reason = "only for the API descriptio
 /// animation, only the first frame is kept. An image can have up to 25 megapixels. Attachments need the scope
 /// `messages:write`, logos `teams:write` and photos `roster:write`.
 #[endpoint(post, "/files", id = "files.create", tag = "Files",
+    example = json!({ "purpose": "attachment", "file": "%PDF-1.7 …" }),
     201(ObjectResponse<File>, "The stored file."))]
 async fn create(caller: Caller<FilesWrite>, body: Multipart<NewFile>) -> Result<Response> {
     let (purpose, sent) = read_parts(body.parts)?;
@@ -72,7 +73,7 @@ async fn find(caller: Caller<FilesRead>, id: FileId) -> Result<Response> {
 ///
 /// Returns the content of a file, to everybody who can retrieve the file.
 #[endpoint(get, "/files/{file_id}/content", id = "files.download", tag = "Files",
-    200(FileContent, "The content, with the type of the file.", "application/octet-stream"))]
+    200(FileContent, "The content, with the type of the file.", "application/octet-stream", "%PDF-1.7 …"))]
 async fn content(
     caller: Caller<FilesRead>,
     id: FileId,

@@ -202,7 +202,11 @@ async fn change_person(
 /// `guardian_1_can_pick_up`, `guardian_1_receives_messages` and so on. Text that a
 /// spreadsheet would read as a formula is prefixed with a single quote.
 #[endpoint(get, "/exports/roster.csv", id = "exports.roster", tag = "Exports",
-    200(String, "The CSV file.", "text/csv"))]
+    200(String, "The CSV file.", "text/csv",
+        "member_id,person_id,team_id,team,first_name,last_name,preferred_name,role,jersey_number,positions,\
+        status,joined_on,left_on,external_id,created_at\n\
+        mem_01kbm2x5q8f7vr0n3hd9tzc4wy,per_01kbm2x5q8f7vr0n3hd9tzc4wy,team_01kbm2x5q8f7vr0n3hd9tzc4wy,\
+        Hawks U12,Inês,Duarte,,player,1,goalkeeper,active,,,,2026-10-27T17:00:00.000000Z\n"))]
 async fn export(caller: Caller<PeopleRead>, query: Download<RosterTable>) -> Result<Response> {
     caller.require_teams(query.table.team_id, &[])?;
     if query.table.private {

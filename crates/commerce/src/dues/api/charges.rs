@@ -194,7 +194,13 @@ fn check_amount_or_percent(fields: &mut Fields, amount: Option<i64>, percent: Op
 /// `currency`, `amount`, `discount`, `late_fee`, `paid`, `waived`, `balance`, `status`, `overdue`, `due_on`,
 /// `next_due_on`, `created_at`.
 #[endpoint(get, "/exports/dues.csv", id = "exports.dues", tag = "Exports",
-    200(String, "The CSV file.", "text/csv"))]
+    200(String, "The CSV file.", "text/csv",
+        "due_id,charge_id,team_id,team,member_id,first_name,last_name,payer_id,payer_first_name,\
+        payer_last_name,title,category,currency,amount,discount,late_fee,paid,waived,balance,status,overdue,\
+        due_on,next_due_on,created_at\n\
+        due_01kbm2x5q8f7vr0n3hd9tzc4wy,chg_01kbm2x5q8f7vr0n3hd9tzc4wy,team_01kbm2x5q8f7vr0n3hd9tzc4wy,\
+        Hawks U12,mem_01kbm2x5q8f7vr0n3hd9tzc4wy,Inês,Duarte,per_01kbm2x5q8f7vr0n3hd9tzc4wy,Helena,Duarte,\
+        Season fee,dues,EUR,13500,0,0,13500,0,0,paid,false,2026-10-30,,2026-10-01T09:12:40.120000Z\n"))]
 async fn export(caller: Caller<OrdersOversee>, query: Download<DuesTable>) -> Result<Response> {
     caller.require_teams(query.table.team_id, &[])?;
     query.send(&caller, "dues.csv").await

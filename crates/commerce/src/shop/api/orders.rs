@@ -229,7 +229,15 @@ pub(in crate::shop) fn check_refund(new: &NewRefund, fields: &mut Fields) {
 /// `variant`, `unit_price`, `quantity`, `discount`, `tax_rate_bps`, `tax_included`, `tax`, `total`, `fulfilled`,
 /// `returned`, `refunded`, `external_id`. Amounts are in minor units of the currency.
 #[endpoint(get, "/exports/orders.csv", id = "exports.orders", tag = "Exports",
-    200(String, "The CSV file.", "text/csv"))]
+    200(String, "The CSV file.", "text/csv",
+        "order_id,number,team_id,team,status,created_at,paid_at,fulfilled_at,cancelled_at,buyer_member_id,\
+        buyer,buyer_email,note,discount_code,currency,order_total,order_paid,order_refunded,line_id,\
+        product_id,product,variant,unit_price,quantity,discount,tax_rate_bps,tax_included,tax,total,\
+        fulfilled,returned,refunded,external_id\n\
+        ord_01kbm2x5q8f7vr0n3hd9tzc4wy,1,team_01kbm2x5q8f7vr0n3hd9tzc4wy,Hawks U12,placed,\
+        2026-10-27T17:00:00.000000Z,,,,mem_01kbm2x5q8f7vr0n3hd9tzc4wy,Inês Duarte,,,SIBLING10,EUR,3150,0,0,\
+        lin_01kbm2x5q8f7vr0n3hd9tzc4wy,prod_01kbm2x5q8f7vr0n3hd9tzc4wy,Home kit,128,3499,1,349,2300,true,\
+        589,3150,0,0,0,\n"))]
 async fn export(caller: Caller<OrdersOversee>, query: Download<OrdersTable>) -> Result<Response> {
     caller.require_teams(query.table.team_id, &[])?;
     query.send(&caller, "orders.csv").await

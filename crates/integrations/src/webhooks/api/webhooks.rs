@@ -44,8 +44,7 @@ async fn list(caller: Caller<WebhooksManage>, paging: Paging<WebhookFilter>) -> 
 /// The webhook receives notifications from now on, limited to what your credential can read. A type that needs a scope
 /// you do not have is rejected if you name it, and left out of `*`. If the credential loses a scope, the webhook no
 /// longer receives those types; if it is revoked, the webhook is disabled. The response contains the `secret` that
-/// signs every request. It is shown only once: a response that is repeated for an `Idempotency-Key` does not contain
-/// it.
+/// signs every request. It is shown only once.
 #[endpoint(post, "/webhooks", id = "webhooks.create", tag = "Webhooks",
     example = json!({ "url": "https://hooks.example.org/touchline", "events": ["event.*", "message.posted"], "description": "Our website" }),
     201(ObjectResponse<CreatedWebhook>, "The new webhook with its secret."))]
@@ -101,8 +100,8 @@ async fn delete(
 
 /// Rotate a webhook's secret
 ///
-/// The response contains the new `secret`. It is shown only once: a response that is repeated for an `Idempotency-Key`
-/// does not contain it. For 24 hours every request is signed with both secrets, so that receivers can switch.
+/// The response contains the new `secret`. It is shown only once. For 24 hours every request is signed with
+/// both secrets, so that receivers can switch.
 #[endpoint(post, "/webhooks/{webhook_id}/rotate_secret", id = "webhooks.rotate_secret", tag = "Webhooks",
     200(ObjectResponse<CreatedWebhook>, "The webhook with its new secret."))]
 async fn rotate(

@@ -114,7 +114,8 @@ impl Filter {
     params(
         ("Last-Event-ID" = Option<i64>, Header, minimum = 0, description = "The `id` of the last event that you have received. Takes precedence over `after`."),
         Filter),
-    200(String, "A stream of server-sent events. The `data` of each event is a `WebhookEvent` as JSON, its `id` is the sequence number.", "text/event-stream"),
+    200(String, "A stream of server-sent events. The `data` of each event is a `WebhookEvent` as JSON, its `id` is the sequence number.", "text/event-stream",
+        "id: 42\nevent: team.created\ndata: {\"id\":\"ntf_01kbm2x5q8f7vr0n3hd9tzc4wy\",\"type\":\"team.created\",…}\n\n: keep-alive\n\n"),
     410(crate::error::Problem, "The requested part of the log has been deleted.", "application/problem+json"))]
 async fn follow(
     caller: Caller<WebhooksManage>,

@@ -29,6 +29,7 @@ pub fn complete(document: OpenApi) -> Value {
         responses::complete(method, operation, &components);
         security::complete(operation);
     }
+    events::add_requests(&mut document);
     schemas::remove_unused(&mut document);
     document
 }

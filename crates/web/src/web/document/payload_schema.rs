@@ -24,6 +24,14 @@ pub fn body_schema(kind: &Kind) -> Value {
         json!({ "type": "integer", "format": "int64", "minimum": 1, "examples": [42],
             "description": "Sequence number in the account's log. Numbers have no gaps and follow the order of the changes." })
     };
+    let previous = if kind.name == PING {
+        json!({ "type": "null", "description": "Always `null`, because nothing has changed." })
+    } else {
+        json!({
+            "description": "Previous values of the changed fields; `null` if the notification does not report a change.",
+            "oneOf": [{ "$ref": format!("{COMPONENTS}{}", previous_name(kind.object)) }, { "type": "null" }],
+        })
+    };
     json!({
         "type": "object",
         "description": kind.description,
@@ -39,14 +47,18 @@ pub fn body_schema(kind: &Kind) -> Value {
                 "description": "The changed object and its previous values.",
                 "properties": {
                     "object": reference(kind.object, "The object right after the change."),
-                    "previous": { "type": ["object", "null"],
-                        "description": "Previous values of the changed fields; `null` if the notification does not report a change." },
+                    "previous": previous,
                 },
                 "required": ["object", "previous"],
             },
         },
         "required": ["id", "type", "timestamp", "api_version", "account_id", "sequence", "data"],
     })
+}
+
+/// The name of the schema with the previous values of an object.
+pub fn previous_name(object: &str) -> String {
+    format!("{object}PreviousValues")
 }
 
 /// Makes a schema self-contained: the schemas that it refers to are copied into it. `components` are the schemas of the
@@ -97,6 +109,11 @@ pub fn example(kind: &Kind, schema: &Value) -> Value {
     let mut words = words.into_iter().flatten().filter_map(Value::as_str);
     if let Some(word) = words.find(|word| kind.name.ends_with(word)) {
         body["data"]["object"]["status"] = json!(word);
+    }
+    if kind.name.ends_with("updated") {
+        let names = ["name", "title", "first_name"];
+        let changed = names.into_iter().find(|name| body["data"]["object"][name].is_string());
+        body["data"]["previous"] = changed.map(|name| json!({ name: "Old name" })).into();
     }
     // Notifications never contain the name of an author.
     if let Some(name) = body.pointer_mut("/data/object/author/name") {
@@ -191,6 +208,7 @@ mod tests {
                 "status": { "$ref": "#/components/schemas/Status" },
                 "parent": { "oneOf": [{ "$ref": "#/components/schemas/Team" }, { "type": "null" }] },
             } },
+            "TeamPreviousValues": {},
             "Status": { "type": "string", "enum": ["active", "archived"] },
             "Unused": {},
         });
@@ -198,7 +216,17 @@ mod tests {
             let kind = KINDS.iter().find(|kind| kind.name == name).unwrap();
             let schema = standalone(&body_schema(kind), &components);
             let defs: Vec<_> = schema["$defs"].as_object().unwrap().keys().cloned().collect();
-            assert_eq!(defs, ["AccountId", "NotificationId", "Status", "Team", "Timestamp"]);
+            assert_eq!(
+                defs,
+                [
+                    "AccountId",
+                    "NotificationId",
+                    "Status",
+                    "Team",
+                    "TeamPreviousValues",
+                    "Timestamp"
+                ]
+            );
             assert!(!schema.to_string().contains("components"), "{schema}");
             example(kind, &schema)
         };

@@ -15,6 +15,7 @@ const ERRORS: &[(&str, &str)] = &[
     ("404", "The object does not exist, or you do not have access to it."),
     ("408", "The body did not arrive in time."),
     ("409", "The change conflicts with the current state or with another object."),
+    ("410", "The requested part of the log has been deleted."),
     ("412", "The object has changed since you read it."),
     ("413", "The body is too large."),
     ("415", "The content type of the body is not supported."),
@@ -132,6 +133,10 @@ fn problem_example(status: &str) -> Value {
         "409" => {
             Error::new(Code::Taken, "Another object already has this value.").at("/external_id")
         }
+        "410" => {
+            let detail = "Older notifications have been deleted. The oldest available sequence number is 1200.";
+            Error::new(Code::Gone, detail)
+        }
         "412" => Error::new(Code::PreconditionFailed, "The object has changed. Read it again."),
         "413" => Error::new(Code::PayloadTooLarge, "The body can have at most 1 MiB."),
         "415" => Error::new(Code::UnsupportedMediaType, "Use `Content-Type: application/json`."),
@@ -195,6 +200,7 @@ fn can_fail_with(method: &str, operation: &Value, status: &str) -> bool {
             referring.next().is_some()
         }
         "408" | "409" | "413" | "415" | "422" => changes,
+        "410" => operation["responses"].get(status).is_some(),
         "412" => text("parameters").contains("IfMatch"),
         _ => true,
     }

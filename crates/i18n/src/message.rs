@@ -1,9 +1,10 @@
 //! Texts with values, which are translated when they are shown.
 
 use std::borrow::Cow;
-use std::fmt::{self, Write};
+use std::fmt;
 
 use askama::filters::HtmlSafe;
+use kit::text::escape_html;
 use kit::{Day, Id, Money};
 use serde::{Serialize, Serializer};
 
@@ -168,7 +169,7 @@ impl Message {
                 let text = with_double_quotes(template(locale, context, text, *plural));
                 fill(&text, values, |result, value| match value {
                     Value::Html(html) => result.push_str(html),
-                    value => escape(result, &value.format(locale)),
+                    value => result.push_str(&escape_html(&value.format(locale))),
                 })
             }
         })
@@ -299,17 +300,6 @@ impl HtmlSafe for Html {}
 impl fmt::Display for Html {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-fn escape(result: &mut String, text: &str) {
-    for c in text.chars() {
-        match c {
-            '"' | '&' | '\'' | '<' | '>' => {
-                let _ = write!(result, "&#{};", u32::from(c));
-            }
-            _ => result.push(c),
-        }
     }
 }
 

@@ -86,6 +86,18 @@ pub fn escape_like(text: &str) -> String {
     pattern
 }
 
+/// Escapes a text for HTML, in elements and in quoted attributes, exactly as the templates do.
+pub fn escape_html(text: &str) -> String {
+    let mut html = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '"' | '&' | '\'' | '<' | '>' => html.push_str(&format!("&#{};", u32::from(c))),
+            _ => html.push(c),
+        }
+    }
+    html
+}
+
 /// Whether the text is a color as in HTML: `#` and six hexadecimal digits.
 pub fn is_color(text: &str) -> bool {
     text.strip_prefix('#')

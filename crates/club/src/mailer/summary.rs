@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use askama::filters::Escaper as _;
+use kit::text::escape_html;
 
 use crate::mail::summary::SummaryItem;
 
@@ -27,16 +27,16 @@ pub(super) fn write(items: &[SummaryItem], url: impl Fn(&str) -> String) -> Summ
     for ((club, team), items) in groups {
         let heading = team.map_or_else(|| club.to_owned(), |team| format!("{club} · {team}"));
         text.push_str(&format!("{heading}\n{}\n\n", "=".repeat(heading.chars().count())));
-        html.push_str(&format!("<h2>{}</h2>\n", escape(&heading)));
+        html.push_str(&format!("<h2>{}</h2>\n", escape_html(&heading)));
         for item in items {
             let subject = subject_without_team(item);
             let link = page_of(&item.about).map(|path| url(&path));
             text.push_str(&format!("* {subject}\n\n{}\n\n", item.body_text.trim()));
-            html.push_str(&format!("<h3>{}</h3>\n{}\n", escape(subject), html_of(item)));
+            html.push_str(&format!("<h3>{}</h3>\n{}\n", escape_html(subject), html_of(item)));
             if let Some(link) = link {
                 text.push_str(&format!("{link}\n\n"));
                 let label = t!("Open in Touchline");
-                html.push_str(&format!("<p><a href=\"{}\">{label}</a></p>\n", escape(&link)));
+                html.push_str(&format!("<p><a href=\"{}\">{label}</a></p>\n", escape_html(&link)));
             }
         }
     }
@@ -78,17 +78,10 @@ fn html_of(item: &SummaryItem) -> String {
         Some(body.rsplit_once("</body>")?.0.trim().to_owned())
     };
     item.html_body.as_deref().and_then(inner).unwrap_or_else(|| {
-        let escaped = escape(item.body_text.trim());
+        let escaped = escape_html(item.body_text.trim());
         let paragraphs = escaped.split("\n\n").map(|one| one.replace('\n', "<br>\n"));
         format!("<p>{}</p>", paragraphs.collect::<Vec<_>>().join("</p>\n<p>"))
     })
-}
-
-fn escape(text: &str) -> String {
-    let mut escaped = String::new();
-    let written = askama::filters::Html.write_escaped_str(&mut escaped, text);
-    written.expect("writing to a String cannot fail");
-    escaped
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ both! {
         let document: Value = serde_json::from_str(&touchline::openapi_json()).unwrap();
         let page = w.nobody.get("/docs/reference/notification-types").await.ok().text;
         for name in document["webhooks"].as_object().unwrap().keys() {
-            assert!(section(&page, name).contains("&quot;sequence&quot;"), "{name}");
+            assert!(section(&page, name).contains("&#34;sequence&#34;"), "{name}");
         }
     }
 

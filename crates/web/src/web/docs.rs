@@ -154,7 +154,8 @@ async fn serve(State(app): State<App>, mut parts: Parts) -> Result<Response> {
     if !is_for_operators && let Some(viewer) = Viewer::load(&mut parts, &app).await? {
         return Ok(page::private(viewer.personalize(page)));
     }
-    let origin = if is_for_operators { ORIGIN.to_owned() } else { highlight::escape(&app.url("")) };
+    let origin =
+        if is_for_operators { ORIGIN.to_owned() } else { kit::text::escape_html(&app.url("")) };
     let html = move || page.replace(ORIGIN, &origin).replacen(viewer::NOTE, "", 1);
     let cached = app.state::<PublicPages>().get(&path, html.clone()).await?;
     cached.response(&parts.headers, html)

@@ -1,5 +1,7 @@
 //! Colors code on the pages: strings, comments, keywords and the names of fields.
 
+use kit::text::escape_html;
+
 /// The names of the languages and their keywords.
 const KEYWORDS: &[(&[&str], &[&str])] = &[
     (&["sh"], &["curl", "export", "for", "in", "do", "done", "while", "if", "then", "fi"]),
@@ -55,7 +57,7 @@ const KEYWORDS: &[(&[&str], &[&str])] = &[
 /// Escapes code for HTML, with the parts in `<span>`s. Unknown languages are only escaped.
 pub fn html(code: &str, language: &str) -> String {
     let known = KEYWORDS.iter().find(|(names, _)| names.contains(&language));
-    let Some((_, keywords)) = known else { return escape(code) };
+    let Some((_, keywords)) = known else { return escape_html(code) };
     let comment = if matches!(language, "sh" | "python") { "#" } else { "//" };
     let mut output = String::with_capacity(code.len() * 2);
     let mut rest = code;
@@ -74,7 +76,7 @@ pub fn html(code: &str, language: &str) -> String {
             (first.len_utf8(), "")
         };
         let (piece, after) = rest.split_at(length.max(1));
-        let escaped = escape(piece);
+        let escaped = escape_html(piece);
         if class.is_empty() {
             output.push_str(&escaped);
         } else {
@@ -102,11 +104,6 @@ fn string_length(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// Escapes a text for HTML.
-pub fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,13 +112,13 @@ mod tests {
     fn strings_comments_and_keywords_are_marked() {
         assert_eq!(
             html("const a = 'x' // <b>", "ts"),
-            "<span class=\"k\">const</span> a = <span class=\"s\">'x'</span> <span class=\"c\">// &lt;b&gt;</span>"
+            "<span class=\"k\">const</span> a = <span class=\"s\">&#39;x&#39;</span> <span class=\"c\">// &#60;b&#62;</span>"
         );
         assert_eq!(
             html("{\"a\": \"b\"}", "json"),
-            "{<span class=\"f\">&quot;a&quot;</span>: <span class=\"s\">&quot;b&quot;</span>}"
+            "{<span class=\"f\">&#34;a&#34;</span>: <span class=\"s\">&#34;b&#34;</span>}"
         );
-        assert_eq!(html("a < b", "http"), "a &lt; b");
+        assert_eq!(html("a < b", "http"), "a &#60; b");
         assert_eq!(html("http://x", "sh"), "http://x");
     }
 }

@@ -237,7 +237,7 @@ impl Renderer {
 
 /// The link of a heading to itself.
 pub fn anchor(id: &str, title: &str) -> String {
-    let title = highlight::escape(title);
+    let title = kit::text::escape_html(title);
     format!("<a class=\"anchor\" href=\"#{id}\" aria-label=\"Link to {title}\">#</a>")
 }
 

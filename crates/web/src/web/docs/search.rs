@@ -1,6 +1,6 @@
 //! The search over guides and the reference, in memory.
 
-use super::highlight::escape;
+use kit::text::escape_html;
 
 /// How many results are shown.
 const MAX_RESULTS: usize = 30;
@@ -185,11 +185,11 @@ fn mark(text: &str, query: &[String]) -> String {
         let at_start =
             html.is_empty() || !text[..text.len() - rest.len()].ends_with(char::is_alphanumeric);
         if let Some(length) = matching.filter(|_| at_start) {
-            html.push_str(&format!("<mark>{}</mark>", escape(&rest[..length])));
+            html.push_str(&format!("<mark>{}</mark>", escape_html(&rest[..length])));
             rest = &rest[length..];
         } else {
             let length = rest.chars().next().map_or(1, char::len_utf8);
-            html.push_str(&escape(&rest[..length]));
+            html.push_str(&escape_html(&rest[..length]));
             rest = &rest[length..];
         }
     }
@@ -248,7 +248,7 @@ mod tests {
         let index = index();
         let hits = index.find("team");
         assert_eq!(hits[0].title, "<mark>Team</mark>s");
-        assert_eq!(hits[0].snippet, "A &lt;<mark>team</mark>&gt; &amp; its webhooks.");
+        assert_eq!(hits[0].snippet, "A &#60;<mark>team</mark>&#62; &#38; its webhooks.");
     }
 
     #[test]

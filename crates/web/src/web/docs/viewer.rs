@@ -1,9 +1,9 @@
 //! What a page shows to a signed-in owner or admin: the service's own URL and ids of their club in the examples.
 
 use http::request::Parts;
+use kit::text::escape_html;
 
 use super::ORIGIN;
-use super::highlight::escape;
 use crate::accounts::user::Role;
 use crate::hook::Hook;
 use crate::prelude::*;
@@ -54,12 +54,12 @@ impl Viewer {
 
     /// The page with the viewer's own ids.
     pub fn personalize(&self, page: &str) -> String {
-        let mut page = page.replace(ORIGIN, &escape(&self.origin));
+        let mut page = page.replace(ORIGIN, &escape_html(&self.origin));
         for id in &self.ids {
             let prefix = id.split_once('_').map_or("", |(prefix, _)| prefix);
-            page = page.replace(&format!("{prefix}_{EXAMPLE_ID}"), &escape(id));
+            page = page.replace(&format!("{prefix}_{EXAMPLE_ID}"), &escape_html(id));
         }
-        let club = escape(&self.club);
+        let club = escape_html(&self.club);
         let note = format!("<p class=\"viewer\">Examples use IDs of <bdi>{club}</bdi>.</p>");
         page.replacen(NOTE, &note, 1)
     }

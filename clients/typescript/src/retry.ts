@@ -16,19 +16,3 @@ export function pauseBefore(error: unknown, attempt: number): number | null {
 export function backoff(failures: number): number {
   return Math.min(0.5 * 2 ** failures, 8) * (0.5 + Math.random() / 2)
 }
-
-/** Waits, unless the signal is aborted. */
-export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((done, failed) => {
-    if (signal?.aborted) return failed(signal.reason)
-    const abort = () => {
-      clearTimeout(timer)
-      failed(signal?.reason)
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort)
-      done()
-    }, milliseconds)
-    signal?.addEventListener('abort', abort, { once: true })
-  })
-}

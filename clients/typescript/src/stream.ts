@@ -1,5 +1,6 @@
+import { onAbort, sleep } from './abort.js'
 import { ApiError, ConnectionError } from './errors.js'
-import { backoff, MAX_PAUSE, sleep } from './retry.js'
+import { backoff, MAX_PAUSE } from './retry.js'
 
 /** The service sends something at least every 15 seconds. Without anything for so long, the connection is dead. */
 const IDLE_TIMEOUT = 45_000
@@ -22,9 +23,7 @@ export async function* follow<T>(open: Open, signal?: AbortSignal): AsyncGenerat
   let failures = 0
   for (;;) {
     const controller = new AbortController()
-    const abort = () => controller.abort(signal?.reason)
-    if (signal?.aborted) abort()
-    signal?.addEventListener('abort', abort, { once: true })
+    const release = onAbort(signal, () => controller.abort(signal?.reason))
     try {
       const resume: Record<string, string> = last === undefined ? {} : { 'Last-Event-ID': last }
       const response = await open(resume, controller.signal)
@@ -42,7 +41,7 @@ export async function* follow<T>(open: Open, signal?: AbortSignal): AsyncGenerat
       failures += 1
       continue
     } finally {
-      signal?.removeEventListener('abort', abort)
+      release()
       controller.abort()
     }
     // The service ended the stream, for example because it restarts.

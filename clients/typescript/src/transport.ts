@@ -1,7 +1,9 @@
-import { apiError, ApiError, ConnectionError, TimeoutError } from './errors.js'
+import { sleep } from './abort.js'
+import { apiError, ApiError, ConnectionError } from './errors.js'
+import { send, type HttpRequest } from './http.js'
 import { List, type PageBody } from './list.js'
 import { ApiPromise, apiResponse, type ApiResponse } from './response.js'
-import { pauseBefore, sleep } from './retry.js'
+import { pauseBefore } from './retry.js'
 import { follow } from './stream.js'
 import { VERSION } from './version.js'
 
@@ -69,8 +71,6 @@ export interface Call {
 }
 
 const API = '/api/public/v1'
-/** The longest time of a timer, in milliseconds. Longer ones would end at once. */
-const MAX_TIMER = 2 ** 31 - 1
 
 /** Sends requests, repeats failed ones, and reads responses. */
 export class Transport {
@@ -160,40 +160,24 @@ export class Transport {
     return isRejected && this.#auth.renew ? this.#auth.renew(rejected) : null
   }
 
-  async #attempt<T>(call: Call, headers: Headers, options: RequestOptions): Promise<ApiResponse<T>> {
-    const { signal, timeout = this.#options.timeout ?? 60_000 } = options
-    signal?.throwIfAborted()
-    const controller = new AbortController()
-    const abort = () => controller.abort(signal?.reason)
-    signal?.addEventListener('abort', abort, { once: true })
-    const late = new TimeoutError(`${call.method} ${call.path} took longer than ${timeout} ms.`)
-    const timer = timeout > MAX_TIMER ? undefined : setTimeout(() => controller.abort(late), timeout)
-    let isOpen = false
-    try {
-      const send = this.#options.fetch ?? fetch
-      const init: RequestInit = { method: call.method, headers, signal: controller.signal }
-      if (call.body !== undefined) init.body = call.body instanceof FormData ? call.body : JSON.stringify(call.body)
-      const response = await send(this.#url(call), init)
-      if (!response.ok) throw await apiError(response)
-      isOpen = call.as === 'raw'
-      const data = isOpen ? response : await readJson(response)
-      return apiResponse((call.as === undefined || call.as === 'data' ? (data as { data: T }).data : data) as T, response)
-    } catch (error) {
-      throw this.#cause(error, call, controller.signal, signal)
-    } finally {
-      clearTimeout(timer)
-      // The caller still reads the body of an open response, and can cancel that.
-      if (!isOpen) signal?.removeEventListener('abort', abort)
+  #attempt<T>(call: Call, headers: Headers, options: RequestOptions): Promise<ApiResponse<T>> {
+    const { method, path, body, as = 'data' } = call
+    const request: HttpRequest = {
+      method,
+      address: this.#base + API + path,
+      url: this.#url(call),
+      headers,
+      body: body === undefined || body instanceof FormData ? body : JSON.stringify(body),
+      signal: options.signal,
+      timeout: options.timeout ?? this.#options.timeout ?? 60_000,
+      fetch: this.#options.fetch,
+      isOpen: as === 'raw',
     }
-  }
-
-  /** What a failed attempt means for the caller. */
-  #cause(error: unknown, { method, path }: Call, attempt: AbortSignal, signal?: AbortSignal): unknown {
-    if (signal?.aborted) return signal.reason
-    if (attempt.aborted) return attempt.reason
-    if (error instanceof ApiError || error instanceof ConnectionError) return error
-    const cause = error instanceof Error ? error.message : String(error)
-    return new ConnectionError(`${method} ${path} failed: ${cause}`, { cause: error })
+    return send(request, async (response) => {
+      if (!response.ok) throw await apiError(response)
+      const data = as === 'raw' ? response : await readJson(response)
+      return apiResponse((as === 'data' ? (data as { data: T }).data : data) as T, response)
+    })
   }
 
   #url({ path, query }: Call): string {

@@ -2,6 +2,7 @@
 // the client and the service drops or delays requests.
 
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import { after, before, test } from 'node:test'
 
 import {
@@ -194,6 +195,53 @@ test('time limits and signals', { timeout }, async (t) => {
   setTimeout(() => controller.abort(), 50)
   await assert.rejects(stopped.me.get({ signal: controller.signal }), { name: 'AbortError' })
   await assert.rejects(stopped.me.get({ signal: AbortSignal.abort(new Error('never mind')) }), /never mind/)
+})
+
+test('a signal has no listener after its requests, and one during them', { timeout }, async (t) => {
+  const warnings = []
+  const warn = (warning) => warnings.push(warning.message)
+  process.on('warning', warn)
+  t.after(() => process.off('warning', warn))
+  const { signal } = new AbortController()
+  const listeners = () => getEventListeners(signal, 'abort').length
+  const seen = new Set()
+  const watching = client({ fetch: (...args) => (seen.add(listeners()), fetch(...args)) })
+  await Promise.all(Array.from({ length: 20 }, () => watching.me.get({ signal })))
+  assert.deepEqual([...seen], [1])
+  assert.equal(listeners(), 0)
+  const downloads = []
+  for (let count = 0; count < 20; count += 1) downloads.push(await touchline.exports.roster({}, { signal }))
+  assert.equal(listeners(), 1)
+  assert.equal(downloads[0].url, `${service.url}/api/public/v1/exports/roster.csv`)
+  const [first, second, third, ...others] = downloads
+  assert.match(await first.text(), /^member_id,/)
+  await second.body.cancel()
+  for await (const chunk of third.body) assert.ok(chunk.length > 0)
+  await Promise.all(others.map((response) => response.blob()))
+  assert.equal(listeners(), 0)
+  assert.deepEqual(warnings, [])
+})
+
+test('a download that breaks or is cancelled', { timeout }, async (t) => {
+  const broken = await serve(t, (request, response) => {
+    response.writeHead(200, { 'Content-Length': '1000' })
+    response.write('member_id,')
+    setTimeout(() => request.url.includes('break=') && response.destroy(), 20)
+  })
+  const far = client({ baseUrl: broken })
+  const controller = new AbortController()
+  const { signal } = controller
+  const download = (query) => far.exports.roster(query, { signal })
+  const isBroken = (error) => error instanceof ConnectionError && /GET .*roster\.csv failed: /.test(error.message)
+  await assert.rejects((await download({ break: 1 })).text(), isBroken)
+  await assert.rejects(async () => {
+    for await (const chunk of (await download({ break: 1 })).body) assert.ok(chunk)
+  }, isBroken)
+  const response = await download({})
+  const text = response.text()
+  controller.abort()
+  await assert.rejects(text, { name: 'AbortError' })
+  assert.equal(getEventListeners(signal, 'abort').length, 0)
 })
 
 test('a service that is not there, and one that is not ours', { timeout }, async (t) => {

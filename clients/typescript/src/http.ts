@@ -1,0 +1,108 @@
+import { onAbort } from './abort.js'
+import { ConnectionError, TimeoutError, TouchlineError } from './errors.js'
+
+/** The longest time of a timer, in milliseconds. Longer ones would end at once. */
+const MAX_TIMER = 2 ** 31 - 1
+
+/** One HTTP request. */
+export interface HttpRequest {
+  method: string
+  /** The URL without its query, for error messages. */
+  address: string
+  url: string
+  headers?: Headers
+  body?: NonNullable<RequestInit['body']> | undefined
+  signal?: AbortSignal | undefined
+  /** How many milliseconds it may take; `Infinity` for no limit. */
+  timeout: number
+  fetch?: typeof fetch | undefined
+  /** Whether the caller reads the body of a successful response. The time limit ends before the body. */
+  isOpen?: boolean
+}
+
+/**
+ * Sends a request, and reads its response. Fails with the reason of the signal, a `TimeoutError`, a `ConnectionError`, or
+ * what `read` throws.
+ */
+export async function send<T>(request: HttpRequest, read: (response: Response) => T | Promise<T>): Promise<T> {
+  const { method, url, headers, body, signal, timeout } = request
+  const name = `${method} ${request.address}`
+  signal?.throwIfAborted()
+  const controller = new AbortController()
+  const release = onAbort(signal, () => controller.abort(signal?.reason))
+  const expire = () => controller.abort(new TimeoutError(`${name} took longer than ${timeout} ms.`))
+  const timer = timeout > MAX_TIMER ? undefined : setTimeout(expire, timeout)
+  const explain = (error: unknown) => {
+    if (controller.signal.aborted) return controller.signal.reason
+    if (error instanceof TouchlineError) return error
+    return new ConnectionError(`${name} failed: ${describe(error)}`, { cause: error })
+  }
+  let isOpen = false
+  try {
+    const init: RequestInit = { method, signal: controller.signal, ...(headers && { headers }), ...(body && { body }) }
+    const response = await (request.fetch ?? fetch)(url, init)
+    isOpen = response.ok && request.isOpen === true
+    return await read(isOpen ? openResponse(response, explain, release) : response)
+  } catch (error) {
+    throw explain(error)
+  } finally {
+    clearTimeout(timer)
+    if (!isOpen) release()
+  }
+}
+
+/** The methods of a response that read its whole body. */
+const READERS = ['text', 'json', 'arrayBuffer', 'blob', 'bytes', 'formData'] as const
+
+/**
+ * A response that the caller reads. Errors of the body are what `explain` returns. `release` is called when the body has
+ * ended, failed or been cancelled.
+ */
+function openResponse(response: Response, explain: (error: unknown) => unknown, release: () => void): Response {
+  // The `fetch` of another library may have another kind of body.
+  if (typeof response.body?.getReader !== 'function') {
+    release()
+    return response
+  }
+  const reader = response.body.getReader()
+  let failure: unknown
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read()
+          if (!done) return controller.enqueue(value)
+          release()
+          controller.close()
+        } catch (error) {
+          release()
+          failure = explain(error)
+          controller.error(failure)
+        }
+      },
+      cancel(reason) {
+        release()
+        return reader.cancel(reason)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  const opened = new Response(body, response)
+  Object.defineProperty(opened, 'url', { value: response.url })
+  // Chromium hides the error of a stream from these methods.
+  for (const name of READERS) {
+    const read = opened[name] as (() => Promise<unknown>) | undefined
+    const value = () => read?.call(opened).catch((error: unknown) => Promise.reject(failure ?? error))
+    if (read) Object.defineProperty(opened, name, { value })
+  }
+  return opened
+}
+
+/** The reason of an error. Node.js says only "fetch failed", and has the reason as its cause. */
+function describe(error: unknown): string {
+  let reason = error
+  while (reason instanceof Error && reason.cause instanceof Error) reason = reason.cause
+  if (!(reason instanceof Error)) return String(reason)
+  // The error of a host with several addresses has only a code.
+  return reason.message || (reason as { code?: string }).code || reason.name
+}

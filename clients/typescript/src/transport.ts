@@ -1,4 +1,4 @@
-import { sleep } from './abort.js'
+import { abortable, sleep } from './abort.js'
 import { apiError, ApiError, ConnectionError } from './errors.js'
 import { send, type HttpRequest } from './http.js'
 import { List, type PageBody } from './list.js'
@@ -9,7 +9,7 @@ import { VERSION } from './version.js'
 
 /** Where the credentials of an app come from. `OAuthSession` implements it. */
 export interface Auth {
-  /** A token that is valid now. */
+  /** A token that is valid now. All requests may share one refresh: a request that is cancelled stops waiting for it. */
   token(): Promise<string>
   /** Called when the API has rejected a token. Returns another one, or `null` if there is none. */
   renew?(rejected: string): Promise<string | null>
@@ -121,14 +121,15 @@ export class Transport {
   async #call<T>(call: Call, options: RequestOptions = {}): Promise<ApiResponse<T>> {
     const headers = this.#headers(call, options)
     const retries = options.maxRetries ?? this.#options.maxRetries ?? 3
-    let token = await this.#auth.token()
+    options.signal?.throwIfAborted()
+    let token = await abortable(this.#auth.token(), options.signal)
     let renewed = false
     for (let attempt = 0; ; attempt += 1) {
       try {
         headers.set('Authorization', `Bearer ${token}`)
         return await this.#attempt<T>(call, headers, options)
       } catch (error) {
-        const newToken = renewed ? null : await this.#renewedToken(error, token)
+        const newToken = renewed ? null : await this.#renewedToken(error, token, options.signal)
         if (newToken !== null) {
           token = newToken
           renewed = true
@@ -155,9 +156,9 @@ export class Transport {
     return headers
   }
 
-  async #renewedToken(error: unknown, rejected: string): Promise<string | null> {
+  async #renewedToken(error: unknown, rejected: string, signal?: AbortSignal): Promise<string | null> {
     const isRejected = error instanceof ApiError && error.code === 'invalid_credentials'
-    return isRejected && this.#auth.renew ? this.#auth.renew(rejected) : null
+    return isRejected && this.#auth.renew ? abortable(this.#auth.renew(rejected), signal) : null
   }
 
   #attempt<T>(call: Call, headers: Headers, options: RequestOptions): Promise<ApiResponse<T>> {

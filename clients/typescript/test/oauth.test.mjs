@@ -8,7 +8,7 @@ import { build } from 'esbuild'
 import { AuthenticationError, PermissionError, Touchline } from '../dist/index.js'
 import { codeChallenge, MemoryTokenStore, OAuthApp, OAuthError } from '../dist/oauth.js'
 import { launch, signIn, visitor } from '../../../tests/web/browser.mjs'
-import { Service, TIMEOUT } from '../../../tests/web/service.mjs'
+import { Service, TIMEOUT, until } from '../../../tests/web/service.mjs'
 import { connect, serve } from './support.mjs'
 
 const timeout = TIMEOUT
@@ -61,6 +61,39 @@ test('a server app: sign-in, calls, one refresh for many requests, revocation', 
   assert.equal(await store.load(), null)
   await assert.rejects(touchline.me.get(), (error) => error.code === 'login_required')
 })
+
+for (const [when, expiresIn] of [['before', 0], ['after', 3_600_000]]) {
+  test(`a cancelled call does not wait for a shared refresh ${when} the request`, { timeout }, async (t) => {
+    let finish
+    let refreshes = 0
+    const isFinished = new Promise((done) => (finish = done))
+    const baseUrl = await serve(t, async (request, response) => {
+      refreshes += 1
+      await isFinished
+      response.end(JSON.stringify({ access_token: 'tlat_new', refresh_token: 'tlrt_new', expires_in: 3600 }))
+    })
+    const used = []
+    // The API rejects the old token.
+    const send = async (url, { headers }) => {
+      used.push(headers.get('Authorization').slice('Bearer '.length))
+      const body = { code: 'invalid_credentials', status: 401, retryable: false, data: {} }
+      return Response.json(body, { status: used.at(-1) === 'tlat_old' ? 401 : 200 })
+    }
+    const app = new OAuthApp({ baseUrl, clientId: 'app_x', redirectUri: 'https://scores.example/' })
+    const tokens = { accessToken: 'tlat_old', refreshToken: 'tlrt_old', expiresAt: Date.now() + expiresIn, scope: [] }
+    const touchline = new Touchline({ baseUrl, auth: app.session(new MemoryTokenStore(tokens)), fetch: send })
+    const controller = new AbortController()
+    const cancelled = touchline.me.get({ signal: controller.signal })
+    const patient = touchline.me.get()
+    await until('the refresh is under way', () => refreshes === 1)
+    controller.abort()
+    await assert.rejects(cancelled, { name: 'AbortError' })
+    assert.ok(!used.includes('tlat_new'))
+    finish()
+    await patient
+    assert.deepEqual([used.at(-1), refreshes], ['tlat_new', 1])
+  })
+}
 
 test('two processes that refresh at the same time both keep their access', { timeout }, async (t) => {
   const { app, store } = await connect(t, browser, service, user, ['teams:read'])

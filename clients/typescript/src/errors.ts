@@ -2,6 +2,11 @@ import type { DuplicateCandidate, ErrorCode, FieldError, Problem } from './gener
 
 /** Every error that this package throws on purpose. */
 export class TouchlineError extends Error {
+  /** Whether the same request may succeed later. */
+  readonly retryable: boolean = false
+  /** Seconds to wait before the next request; `null` if the response does not say. */
+  readonly retryAfter: number | null = null
+
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
     this.name = new.target.name
@@ -9,7 +14,9 @@ export class TouchlineError extends Error {
 }
 
 /** No response arrived, for example because the network failed. */
-export class ConnectionError extends TouchlineError {}
+export class ConnectionError extends TouchlineError {
+  override readonly retryable: boolean = true
+}
 
 /** A request took longer than its `timeout`. */
 export class TimeoutError extends ConnectionError {}
@@ -31,10 +38,8 @@ export class ApiError<Code extends string = string> extends TouchlineError {
   readonly errors: FieldError[]
   /** ID of the request. Include it when you report a problem. */
   readonly requestId: string
-  /** Whether the same request may succeed later. */
-  readonly retryable: boolean
-  /** Seconds to wait before the next request; `null` if the response does not say. */
-  readonly retryAfter: number | null
+  override readonly retryable: boolean
+  override readonly retryAfter: number | null
   /** Existing people who may be the person you are adding. */
   readonly candidates: DuplicateCandidate[]
   readonly headers: Headers
@@ -167,7 +172,8 @@ export function isRetryable(status: number): boolean {
   return [408, 429, 500, 502, 503, 504].includes(status)
 }
 
-function retryAfter(headers: Headers): number | null {
+/** The seconds in `Retry-After`. */
+export function retryAfter(headers: Headers): number | null {
   const text = headers.get('Retry-After')
   if (text === null) return null
   const seconds = Number(text)

@@ -1,5 +1,26 @@
 export { Touchline } from './client.js'
-export * from './errors.js'
+export {
+  ApiError,
+  AuthenticationError,
+  BadRequestError,
+  ConflictError,
+  ConnectionError,
+  GoneError,
+  IdempotencyError,
+  isApiError,
+  NotFoundError,
+  PayloadTooLargeError,
+  PermissionError,
+  PreconditionFailedError,
+  RateLimitError,
+  ServerError,
+  TimeoutError,
+  TouchlineError,
+  UnsupportedMediaTypeError,
+  ValidationError,
+  type KnownApiError,
+  type KnownErrorCode,
+} from './errors.js'
 export type * from './generated/types.gen.js'
 export type * from './generated/resources.js'
 export { List, Page, type PageBody } from './list.js'

@@ -4,7 +4,10 @@
  * @module
  */
 
-import { ConnectionError, TouchlineError } from './errors.js'
+import { sleep } from './abort.js'
+import { ConnectionError, isRetryable, retryAfter, TouchlineError } from './errors.js'
+import { send } from './http.js'
+import { pauseBefore } from './retry.js'
 import { apiBase, type Auth } from './transport.js'
 
 /** What identifies an app. An admin of the club registers it under *OAuth apps*. */
@@ -16,6 +19,10 @@ export interface OAuthAppOptions {
   clientSecret?: string | undefined
   /** One of the app's redirect URIs. */
   redirectUri: string
+  /** How many milliseconds an attempt may take. Default: 30,000. */
+  timeout?: number | undefined
+  /** How often a failed request for tokens is repeated. Default: 3. */
+  maxRetries?: number | undefined
   /** A function to use instead of the global `fetch`. */
   fetch?: typeof fetch | undefined
 }
@@ -78,13 +85,19 @@ export class MemoryTokenStore implements TokenStore {
 
 /** The authorization server rejected a request. `code` is an error code of RFC 6749, such as `invalid_grant`. */
 export class OAuthError extends TouchlineError {
+  override readonly retryable: boolean
+  override readonly retryAfter: number | null
+
   constructor(
     readonly code: string,
     description: string,
     /** The HTTP status; `null` if the error came with the user's browser. */
     readonly status: number | null = null,
+    headers?: Headers,
   ) {
     super(description ? `${code}: ${description}` : code)
+    this.retryable = status !== null && isRetryable(status)
+    this.retryAfter = headers ? retryAfter(headers) : null
   }
 }
 
@@ -117,7 +130,10 @@ export class OAuthApp {
     return { url: url.href, state, codeVerifier }
   }
 
-  /** Exchanges the URL with which the user came back for tokens. Checks `state` and the issuer. */
+  /**
+   * Exchanges the URL with which the user came back for tokens. Checks `state` and the issuer. A code works once, so the
+   * request is repeated only if the service was too busy for it (429 or 503). After another failure, ask the user again.
+   */
   async exchange(callbackUrl: string | URL, expected: { state: string; codeVerifier: string }): Promise<Tokens> {
     const callback = new URL(callbackUrl, this.#options.redirectUri).searchParams
     if (!expected.state || callback.get('state') !== expected.state) {
@@ -131,15 +147,19 @@ export class OAuthApp {
     if (error !== null) throw new OAuthError(error, callback.get('error_description') ?? '')
     const code = callback.get('code')
     if (code === null) throw new OAuthError('invalid_request', 'The URL has no `code`.')
-    return this.#tokens({
+    const grant = {
       grant_type: 'authorization_code',
       code,
       redirect_uri: this.#options.redirectUri,
       code_verifier: expected.codeVerifier,
-    })
+    }
+    return this.#tokens(grant, isRefused)
   }
 
-  /** Gets new tokens. The refresh token changes each time. {@link OAuthApp.session} does this when it is needed. */
+  /**
+   * Gets new tokens. The refresh token changes each time. {@link OAuthApp.session} does this when it is needed. The
+   * request is repeated like any other: the service sends the same tokens again if the response was lost.
+   */
   async refresh(refreshToken: string): Promise<Tokens> {
     const tokens = await this.#tokens({ grant_type: 'refresh_token', refresh_token: refreshToken })
     return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken }
@@ -155,9 +175,9 @@ export class OAuthApp {
     return new OAuthSession(this, store)
   }
 
-  async #tokens(grant: Record<string, string>): Promise<Tokens> {
+  async #tokens(grant: Record<string, string>, mayRepeat?: (error: unknown) => boolean): Promise<Tokens> {
     const sent = Date.now()
-    const body = (await this.#post('/oauth/token', grant)) as {
+    const body = (await this.#post('/oauth/token', grant, mayRepeat)) as {
       access_token: string
       refresh_token?: string
       expires_in: number
@@ -172,17 +192,51 @@ export class OAuthApp {
     }
   }
 
-  async #post(path: string, parameters: Record<string, string>): Promise<unknown> {
-    const { clientId, clientSecret, fetch: send = fetch } = this.#options
+  /** Sends a request until it succeeds or must not be repeated. */
+  async #post(path: string, parameters: Record<string, string>, mayRepeat = (_: unknown) => true): Promise<unknown> {
+    const { clientId, clientSecret, maxRetries = 3 } = this.#options
     const client = { client_id: clientId, ...(clientSecret && { client_secret: clientSecret }) }
     const body = new URLSearchParams({ ...parameters, ...client })
-    const init = { method: 'POST', body, signal: AbortSignal.timeout(TIMEOUT) }
-    const response = await send(this.#base + path, init).catch((error: unknown) => {
-      throw new ConnectionError(`POST ${path} failed.`, { cause: error })
+    const end = Date.now() + MAX_REPEAT_TIME
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await this.#attempt(this.#base + path, body)
+      } catch (error) {
+        const pause = mayRepeat(error) ? pauseBefore(error, attempt) : null
+        if (pause === null || !(attempt < maxRetries) || Date.now() + pause * 1000 > end) throw error
+        await sleep(pause * 1000)
+      }
+    }
+  }
+
+  #attempt(url: string, body: URLSearchParams): Promise<unknown> {
+    const { timeout = TIMEOUT, fetch } = this.#options
+    return send({ method: 'POST', url, address: url, body, timeout, fetch }, async (response) => {
+      const text = await response.text()
+      const answer = parseObject(text)
+      if (response.ok && answer) return answer
+      if (response.ok) throw new ConnectionError(`The response is not JSON. Is ${url} an address of Touchline?`)
+      const { error = STATUS_CODES[response.status] ?? 'server_error', error_description, detail } = answer ?? {}
+      const description = error_description ?? detail ?? `HTTP status ${response.status}`
+      throw new OAuthError(String(error), String(description), response.status, response.headers)
     })
-    const answer = (await response.json().catch(() => ({}))) as { error?: string; error_description?: string }
-    if (response.ok) return answer
-    throw new OAuthError(answer.error ?? 'server_error', answer.error_description ?? '', response.status)
+  }
+}
+
+/** The codes of responses that come from a proxy. */
+const STATUS_CODES: Record<number, string> = { 429: 'slow_down', 503: 'temporarily_unavailable' }
+
+/** Whether the service was too busy for a request, and so did nothing. */
+function isRefused(error: unknown): boolean {
+  return error instanceof OAuthError && (error.status === 429 || error.status === 503)
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' ? (value as Record<string, unknown> | null) : null
+  } catch {
+    return null
   }
 }
 
@@ -190,6 +244,11 @@ export class OAuthApp {
 const REFRESH_MARGIN = 30_000
 /** How long a request for tokens may take, in milliseconds. */
 const TIMEOUT = 30_000
+/**
+ * How long after the first attempt a request for tokens is repeated, in milliseconds. A code expires after 60 seconds. For
+ * as long, the service accepts a refresh token again whose successor was already used, by another process of the app.
+ */
+const MAX_REPEAT_TIME = 40_000
 
 /** The access to one user's data. However many requests need a new token at once, it is refreshed once. */
 export class OAuthSession implements Auth {

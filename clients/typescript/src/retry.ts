@@ -1,13 +1,13 @@
-import { ApiError, ConnectionError } from './errors.js'
+import { TouchlineError } from './errors.js'
 
 /** The longest pause between two attempts, in seconds. */
 export const MAX_PAUSE = 60
 
 /** Seconds to wait before the next attempt; `null` if the request must not be repeated. */
 export function pauseBefore(error: unknown, attempt: number): number | null {
-  const wanted = error instanceof ApiError ? error.retryAfter : null
-  const isRetryable = error instanceof ConnectionError || (error instanceof ApiError && error.retryable)
-  if (!isRetryable || (wanted ?? 0) > MAX_PAUSE) return null
+  if (!(error instanceof TouchlineError) || !error.retryable) return null
+  const wanted = error.retryAfter
+  if (wanted !== null && wanted > MAX_PAUSE) return null
   // `Retry-After: 0` must not lead to a flood of requests.
   return wanted === null ? backoff(attempt) : Math.max(wanted, backoff(attempt) / 4)
 }

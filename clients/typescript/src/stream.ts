@@ -1,5 +1,5 @@
 import { onAbort, sleep } from './abort.js'
-import { ApiError, ConnectionError } from './errors.js'
+import { ConnectionError, TouchlineError } from './errors.js'
 import { backoff, MAX_PAUSE } from './retry.js'
 
 /** The service sends something at least every 15 seconds. Without anything for so long, the connection is dead. */
@@ -34,10 +34,8 @@ export async function* follow<T>(open: Open, signal?: AbortSignal): AsyncGenerat
       }
     } catch (error) {
       if (signal?.aborted) throw signal.reason
-      const isTemporary = error instanceof ApiError ? error.retryable : error instanceof ConnectionError
-      if (!isTemporary && error !== controller.signal.reason) throw error
-      const wanted = error instanceof ApiError ? error.retryAfter : null
-      await sleep(Math.min(Math.max(wanted ?? 0, backoff(failures)), MAX_PAUSE) * 1000, signal)
+      if (!(error instanceof TouchlineError) || !error.retryable) throw error
+      await sleep(Math.min(Math.max(error.retryAfter ?? 0, backoff(failures)), MAX_PAUSE) * 1000, signal)
       failures += 1
       continue
     } finally {

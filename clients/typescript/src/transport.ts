@@ -137,7 +137,7 @@ export class Transport {
           continue
         }
         const pause = pauseBefore(error, attempt)
-        if (pause === null || attempt >= retries) throw error
+        if (pause === null || !(attempt < retries)) throw error
         await sleep(pause * 1000, options.signal)
       }
     }

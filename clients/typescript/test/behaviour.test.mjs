@@ -24,7 +24,7 @@ import {
   ValidationError,
 } from '../dist/index.js'
 import { Network, Service, TIMEOUT, until } from '../../../tests/web/service.mjs'
-import { serve } from './support.mjs'
+import { proxy, send, serve } from './support.mjs'
 
 const timeout = TIMEOUT
 const MISSING = 'team_01kbm2x5q8f7vr0n3hd9tzc4wy'
@@ -115,7 +115,7 @@ test('an id that is empty is an error of the caller, and no request', async () =
 test('a change is made once, however often its response is lost', { timeout }, async (t) => {
   const keys = []
   // The service gets the first two attempts, but their responses are lost.
-  const lossy = await proxy(t, async (forward, request, response, count) => {
+  const lossy = await proxy(t, service, async (forward, request, response, count) => {
     keys.push(request.headers['idempotency-key'])
     const answer = await forward()
     if (count <= 2) return request.socket.destroy()
@@ -140,7 +140,7 @@ test('an idempotency key of the caller repeats a change after a crash', { timeou
 for (const [status, Class] of [[408, ServerError], [429, RateLimitError], [500, ServerError], [503, ServerError]]) {
   test(`status ${status} is tried again, and thrown in the end`, { timeout }, async (t) => {
     let failures = 1
-    const flaky = await proxy(t, async (forward, request, response, count) => {
+    const flaky = await proxy(t, service, async (forward, request, response, count) => {
       if (count > failures) return send(response, await forward())
       response.writeHead(status, { 'Retry-After': '0', 'Request-Id': 'req_proxy' }).end('Out of order')
     })
@@ -154,7 +154,7 @@ for (const [status, Class] of [[408, ServerError], [429, RateLimitError], [500, 
 
 test('waits as long as Retry-After says', { timeout }, async (t) => {
   const times = []
-  const busy = await proxy(t, async (forward, request, response, count) => {
+  const busy = await proxy(t, service, async (forward, request, response, count) => {
     times.push(Date.now())
     if (count > 1) return send(response, await forward())
     response.writeHead(429, { 'Retry-After': '1' }).end()
@@ -165,7 +165,7 @@ test('waits as long as Retry-After says', { timeout }, async (t) => {
 
 test('does not wait longer than a minute, and does not repeat what cannot succeed', { timeout }, async (t) => {
   let requests = 0
-  const closed = await proxy(t, async (forward, request, response) => {
+  const closed = await proxy(t, service, async (forward, request, response) => {
     requests += 1
     response.writeHead(request.url.includes('/me') ? 503 : 404, { 'Retry-After': '3600' }).end('<html>')
   })
@@ -177,18 +177,18 @@ test('does not wait longer than a minute, and does not repeat what cannot succee
 })
 
 test('a proxy with errors of its own in JSON', { timeout }, async (t) => {
-  const broken = await proxy(t, (_, request, response) => response.writeHead(502).end('{"code": "BAD_GATEWAY"}'))
+  const broken = await proxy(t, service, (_, request, response) => response.writeHead(502).end('{"code": "BAD_GATEWAY"}'))
   const error = await client({ baseUrl: broken, maxRetries: 0 }).me.get().catch((error) => error)
   assert.deepEqual([error.status, error.code, error.retryable], [502, 'overloaded', true])
 })
 
 test('time limits and signals', { timeout }, async (t) => {
-  const slow = await proxy(t, async (forward, request, response, count) => {
+  const slow = await proxy(t, service, async (forward, request, response, count) => {
     if (count === 1) return
     send(response, await forward())
   })
   await client({ baseUrl: slow, timeout: 300 }).me.get()
-  const silent = await proxy(t, () => {})
+  const silent = await proxy(t, service, () => {})
   const stopped = client({ baseUrl: silent })
   await assert.rejects(stopped.me.get({ timeout: 50, maxRetries: 0 }), TimeoutError)
   const controller = new AbortController()
@@ -253,7 +253,7 @@ test('a service that is not there, and one that is not ours', { timeout }, async
 
 test('options of the client', { timeout }, async (t) => {
   const seen = []
-  const echo = await proxy(t, async (forward, request, response) => {
+  const echo = await proxy(t, service, async (forward, request, response) => {
     seen.push(request.headers)
     send(response, await forward())
   })
@@ -304,25 +304,3 @@ test('a stream fails when it cannot succeed', { timeout }, async () => {
   await assert.rejects(touchline.notifications.follow({ after: 10 ** 9 }).next(), (error) =>
     error instanceof BadRequestError || error instanceof GoneError)
 })
-
-/** A proxy in front of the service. The handler decides what happens to the request with this number. */
-async function proxy(t, handler) {
-  let count = 0
-  return serve(t, async (request, response) => {
-    const number = (count += 1)
-    const body = await new Response(request).arrayBuffer()
-    const forward = async () => {
-      const headers = { ...request.headers }
-      for (const name of ['host', 'connection', 'content-length', 'accept-encoding', 'transfer-encoding']) delete headers[name]
-      const { method, url } = request
-      return fetch(service.url + url, { method, headers, ...(body.byteLength > 0 && { body }) })
-    }
-    await handler(forward, request, response, number)
-  })
-}
-
-async function send(response, answer) {
-  const headers = Object.fromEntries(answer.headers)
-  for (const name of ['content-encoding', 'content-length', 'transfer-encoding']) delete headers[name]
-  response.writeHead(answer.status, headers).end(Buffer.from(await answer.arrayBuffer()))
-}

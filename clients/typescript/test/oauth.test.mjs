@@ -5,11 +5,11 @@ import { after, before, test } from 'node:test'
 
 import { build } from 'esbuild'
 
-import { AuthenticationError, PermissionError, Touchline } from '../dist/index.js'
+import { AuthenticationError, ConnectionError, PermissionError, Touchline } from '../dist/index.js'
 import { codeChallenge, MemoryTokenStore, OAuthApp, OAuthError } from '../dist/oauth.js'
 import { launch, signIn, visitor } from '../../../tests/web/browser.mjs'
 import { Service, TIMEOUT, until } from '../../../tests/web/service.mjs'
-import { connect, serve } from './support.mjs'
+import { connect, proxy, send, serve } from './support.mjs'
 
 const timeout = TIMEOUT
 let service
@@ -60,6 +60,49 @@ test('a server app: sign-in, calls, one refresh for many requests, revocation', 
   await session.revoke()
   assert.equal(await store.load(), null)
   await assert.rejects(touchline.me.get(), (error) => error.code === 'login_required')
+})
+
+test('requests for tokens are repeated when that is safe', { timeout }, async (t) => {
+  // What happens to each of the next requests.
+  let plan = []
+  let requests = 0
+  const lossy = await proxy(t, service, async (forward, request, response) => {
+    requests += 1
+    const fate = plan.shift()
+    if (typeof fate === 'number') return response.writeHead(fate, { 'Retry-After': '0' }).end('Out of order')
+    if (fate === 'never sent') return request.socket.destroy()
+    const answer = await forward()
+    if (fate === 'lost') return request.socket.destroy()
+    await send(response, answer)
+  })
+  const during = async (fates, work) => {
+    plan = fates
+    requests = 0
+    const result = await work().catch((error) => error)
+    return [result, requests]
+  }
+  const options = { fetch: (url, init) => fetch(url.replace(service.url, lossy), init) }
+  plan = [429, 503]
+  const { app, store, callbackUrl, request } = await connect(t, browser, service, user, ['teams:read'], options)
+  const first = await store.load()
+  const [second, sent] = await during(['lost', 'never sent'], () => app.refresh(first.refreshToken))
+  assert.equal(sent, 3)
+  assert.notEqual(second.refreshToken, first.refreshToken)
+  // The grant was not revoked.
+  const touchline = new Touchline({ baseUrl: service.url, auth: app.session(new MemoryTokenStore(second)) })
+  assert.equal((await touchline.me.get()).name, 'Olga Owner')
+  const [late, tries] = await during([408, 500, 503, 429], () => app.refresh(second.refreshToken))
+  assert.deepEqual([late.code, late.status, late.retryable, late.retryAfter, tries], ['slow_down', 429, true, 0, 4])
+  const [unknown, once] = await during([], () => app.refresh('tlrt_unknown'))
+  assert.deepEqual([unknown.code, unknown.retryable, once], ['invalid_grant', false, 1])
+  assert.deepEqual(await during(['lost'], () => app.revoke(second.refreshToken)), [undefined, 2])
+  await assert.rejects(app.refresh(second.refreshToken), { code: 'invalid_grant' })
+  // A code works once. Without a response, nobody knows whether it was used.
+  for (const fate of ['lost', 'never sent', 500]) {
+    const [error, count] = await during([fate], () => app.exchange(callbackUrl, request))
+    assert.ok(fate === 500 ? error instanceof OAuthError : error instanceof ConnectionError, `${error}`)
+    assert.equal(count, 1)
+  }
 })
 
 for (const [when, expiresIn] of [['before', 0], ['after', 3_600_000]]) {

@@ -41,11 +41,34 @@ export async function serve(t, handler) {
   return `http://127.0.0.1:${server.address().port}`
 }
 
+/** A proxy in front of the service. The handler decides what happens to the request with this number. */
+export async function proxy(t, service, handler) {
+  let count = 0
+  return serve(t, async (request, response) => {
+    const number = (count += 1)
+    const body = await new Response(request).arrayBuffer()
+    const forward = async () => {
+      const headers = { ...request.headers }
+      for (const name of ['host', 'connection', 'content-length', 'accept-encoding', 'transfer-encoding']) delete headers[name]
+      const { method, url } = request
+      return fetch(service.url + url, { method, headers, ...(body.byteLength > 0 && { body }) })
+    }
+    await handler(forward, request, response, number)
+  })
+}
+
+/** Passes the service's response on. */
+export async function send(response, answer) {
+  const headers = Object.fromEntries(answer.headers)
+  for (const name of ['content-encoding', 'content-length', 'transfer-encoding']) delete headers[name]
+  response.writeHead(answer.status, headers).end(Buffer.from(await answer.arrayBuffer()))
+}
+
 /** An app, and its access to a user's data: the user signs in and allows it in a browser. */
-export async function connect(t, browser, service, user, scope) {
+export async function connect(t, browser, service, user, scope, options = {}) {
   const redirectUri = `${await serve(t, (_, response) => response.end('You can close this page.'))}/callback`
   const { id, secret } = await service.app('server', redirectUri, { scopes: scope.join(' ') })
-  const app = new OAuthApp({ baseUrl: service.url, clientId: id, clientSecret: secret, redirectUri })
+  const app = new OAuthApp({ baseUrl: service.url, clientId: id, clientSecret: secret, redirectUri, ...options })
   const request = await app.authorizationUrl({ scope })
   const { page, close } = await visitor(browser, { home: service.url, also: [new URL(redirectUri).origin] })
   await signIn(page, user, request.url)

@@ -2,16 +2,15 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 
 import { transform } from 'esbuild'
 
 import { Service, TIMEOUT } from '../../../tests/web/service.mjs'
+import { compile, createProject } from './project.mjs'
 import { ROOT } from './support.mjs'
 
 const run = promisify(execFile)
@@ -27,13 +26,7 @@ let project
 
 before(async () => {
   service = await Service.start(['--demo'], { TOUCHLINE_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' })
-  project = await mkdtemp(join(tmpdir(), 'touchline-guides-'))
-  await mkdir(join(project, 'node_modules/@types'), { recursive: true })
-  await writeFile(join(project, 'package.json'), '{"type": "module"}')
-  await symlink(fileURLToPath(ROOT), join(project, 'node_modules/touchline'))
-  for (const name of ['express', 'fastify', 'hono', '@types/node', '@types/express']) {
-    await symlink(fileURLToPath(new URL(`node_modules/${name}`, ROOT)), join(project, 'node_modules', name))
-  }
+  project = await createProject(['express', 'fastify', 'hono', '@types/express'])
 })
 
 after(async () => {
@@ -49,18 +42,13 @@ test('the guides have examples in both languages', () => {
 })
 
 test('the TypeScript examples compile', { timeout }, async () => {
-  const files = []
+  const examples = {}
   for (const [name, blocks] of guides) {
     for (const [number, { language, text }] of blocks.entries()) {
-      if (language !== 'ts') continue
-      files.push(`${name}-${number}.ts`)
-      await writeFile(join(project, files.at(-1)), text)
+      if (language === 'ts') examples[`${name}-${number}.ts`] = text
     }
   }
-  const compilerOptions = { strict: true, noEmit: true, target: 'ES2022', module: 'NodeNext', lib: ['ES2022', 'DOM', 'DOM.AsyncIterable'], types: ['node'], skipLibCheck: true, moduleDetection: 'force' }
-  await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
-  const compiler = fileURLToPath(new URL('node_modules/.bin/tsc', ROOT))
-  await run(compiler, ['-p', project]).catch(({ stdout }) => assert.fail(stdout))
+  await compile(project, examples)
 })
 
 for (const [name, blocks] of guides) {

@@ -1,15 +1,14 @@
-// The example requests of the reference: TypeScript is compiled with the client, and Python is parsed.
+// The examples of the reference and of the README: TypeScript is compiled with the client, and Python is parsed.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 
 import { Service, TIMEOUT } from '../../../tests/web/service.mjs'
+import { compile, createProject } from './project.mjs'
 import { operations, ROOT } from './support.mjs'
 
 const run = promisify(execFile)
@@ -22,10 +21,7 @@ let pages
 
 before(async () => {
   service = await Service.start([])
-  project = await mkdtemp(join(tmpdir(), 'touchline-reference-'))
-  await mkdir(join(project, 'node_modules/@types'), { recursive: true })
-  await symlink(fileURLToPath(ROOT), join(project, 'node_modules/touchline'))
-  await symlink(fileURLToPath(new URL('node_modules/@types/node', ROOT)), join(project, 'node_modules/@types/node'))
+  project = await createProject()
   const index = await (await fetch(`${service.url}/docs/reference`)).text()
   const paths = new Set([...index.matchAll(/href="(\/docs\/reference\/[\w-]+)/g)].map(([, path]) => path))
   pages = await Promise.all([...paths].map(async (path) => (await fetch(service.url + path)).text()))
@@ -47,13 +43,27 @@ test('the TypeScript examples compile, one for each operation', { timeout }, asy
   for (const { id, names } of await operations()) {
     assert.ok(all.some((text) => text.includes(`touchline.${names.join('.')}(`)), `${id} has no example`)
   }
-  const files = all.map((_, number) => `example-${number}.ts`)
-  await Promise.all(files.map((file, number) => writeFile(join(project, file), all[number])))
-  const compilerOptions = { strict: true, noEmit: true, target: 'ES2022', module: 'NodeNext', lib: ['ES2022', 'DOM', 'DOM.AsyncIterable'], types: ['node'], skipLibCheck: true }
-  await writeFile(join(project, 'package.json'), '{"type": "module"}')
-  await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
-  const compiler = fileURLToPath(new URL('node_modules/.bin/tsc', ROOT))
-  await run(compiler, ['-p', project]).catch(({ stdout }) => assert.fail(stdout))
+  await compile(project, Object.fromEntries(all.map((text, number) => [`example-${number}.ts`, text])))
+})
+
+/** What the examples of the README use without declaring it. */
+const NAMES = `
+  export {}
+  declare global {
+    const touchline: import('touchline').Touchline
+    const team: import('touchline').Team
+    const store: import('touchline/oauth').TokenStore
+    const id: string, baseUrl: string, clientId: string, clientSecret: string, callbackUrl: string
+    const lastSequence: number
+  }
+`
+
+test('the examples of the README compile', { timeout }, async () => {
+  const readme = await readFile(new URL('README.md', ROOT), 'utf8')
+  const all = [...readme.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, text]) => text)
+  assert.ok(all.length >= 8, `${all.length} examples`)
+  const examples = Object.fromEntries(all.map((text, number) => [`readme-${number}.ts`, text]))
+  await compile(project, { 'names.d.ts': NAMES, ...examples })
 })
 
 test('the Python examples are valid', { timeout }, async () => {

@@ -250,7 +250,8 @@ function environment() {
   )
 }
 
-function freePort() {
+/** A port that nothing uses. */
+export function freePort() {
   return new Promise((done, failed) => {
     const probe = createServer().once('error', failed)
     probe.listen(0, '127.0.0.1', () => {

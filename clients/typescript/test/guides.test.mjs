@@ -1,16 +1,21 @@
-// The examples in the guides: each one runs against a service with the demo club. All TypeScript is compiled first.
+// The examples in the guides: each one runs against a service with the demo club. All TypeScript is compiled first. Those
+// with `norun` cannot run like the others, so they run apart.
 
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 
 import { transform } from 'esbuild'
+import { Webhook } from 'standardwebhooks'
 
-import { Service, TIMEOUT } from '../../../tests/web/service.mjs'
+import { freePort, Service, TIMEOUT, until } from '../../../tests/web/service.mjs'
+import { OAuthApp } from '../dist/oauth.js'
+import { launch, signIn, visitor } from '../../../tests/web/browser.mjs'
 import { compile, createProject } from './project.mjs'
+import { failure, Shell } from './shell.mjs'
 import { ROOT } from './support.mjs'
 
 const run = promisify(execFile)
@@ -20,16 +25,36 @@ const DOCS = new URL('../../docs/', ROOT)
 /** The guides for developers. Others have commands for operators, which would change this machine. */
 const GUIDES = ['quickstart', 'authentication', 'pagination', 'idempotency', 'errors', 'rate-limits', 'webhooks', 'oauth', 'notifications', 'testing']
 
+/** The errors that the examples for the shell show on purpose. */
+const ERRORS = { authentication: [401], idempotency: [412], errors: [422], testing: [404] }
+/** The examples that do not run, by their first line. */
+const REASONS = {
+  'export TOUCHLINE_URL=https://club.example.org': 'It has the address and the key of the reader.',
+  '(cd touchline/clients/typescript && npm ci && npm run build && npm pack)': 'package.test.mjs packs and installs the package.',
+}
+/** How the other examples with `norun` run. */
+const APART = [
+  [/^touchline serve/, (text) => shell.run(text, settings())],
+  [/expressWebhook|fastifyWebhook/, receive],
+  [/export async function finish/, finish],
+]
+const REDIRECT_URI = 'https://scores.example/callback'
+
 const guides = await readGuides()
 let service
 let project
+let shell
+let browser
 
 before(async () => {
   service = await Service.start(['--demo'], { TOUCHLINE_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' })
   project = await createProject(['express', 'fastify', 'hono', '@types/express'])
+  shell = await Shell.create(project, service)
+  browser = await launch()
 })
 
 after(async () => {
+  await browser?.close()
   await service?.stop()
   if (project) await rm(project, { recursive: true, force: true })
 })
@@ -39,6 +64,11 @@ test('the guides have examples in both languages', () => {
     const languages = new Set(blocks.filter(({ isRun }) => isRun).map(({ language }) => language))
     assert.deepEqual([...languages].sort(), ['sh', 'ts'], name)
   }
+})
+
+test('the examples that do not run are in the guides', () => {
+  const titles = [...guides.values()].flat().map(({ text }) => text.split('\n')[0])
+  for (const title of Object.keys(REASONS)) assert.ok(titles.includes(title), title)
 })
 
 test('the TypeScript examples compile', { timeout }, async () => {
@@ -53,31 +83,99 @@ test('the TypeScript examples compile', { timeout }, async () => {
 
 for (const [name, blocks] of guides) {
   const examples = blocks.filter(({ isRun }) => isRun)
-  const shell = examples.filter(({ language }) => language === 'sh')
-  if (shell.length > 0) {
+  const scripts = examples.filter(({ language }) => language === 'sh')
+  if (scripts.length > 0) {
     test(`${name}: the examples for the shell`, { timeout }, async () => {
-      const script = shell.map(({ text }) => text).join('\n')
-      await run('bash', ['--norc', '-eu', '-c', script], await settings()).catch(failure)
+      const script = scripts.map(({ text }) => text.replaceAll('acc_…', service.account)).join('\n')
+      const app = name === 'oauth' ? await authorizedApp() : {}
+      await shell.run(script, { ...settings(), ...app }, ERRORS[name])
     })
   }
   for (const [number, { text }] of examples.filter(({ language }) => language === 'ts').entries()) {
     test(`${name}: example ${number + 1} in TypeScript`, { timeout }, async () => {
-      const { code } = await transform(text, { loader: 'ts', format: 'esm' })
-      const file = join(project, `${name}-${number}.mjs`)
-      await writeFile(file, code)
-      await run(process.execPath, [file], await settings()).catch(failure)
+      const file = await javascript(`${name}-${number}`, text)
+      await run(process.execPath, [file], { cwd: project, timeout: TIMEOUT, env: settings() }).catch(failure)
+    })
+  }
+  for (const [number, { text }] of blocks.filter(({ isRun }) => !isRun).entries()) {
+    const title = text.split('\n')[0]
+    if (Object.hasOwn(REASONS, title)) continue
+    test(`${name}: apart, ${title}`, { timeout }, async () => {
+      const [, start] = APART.find(([pattern]) => pattern.test(text)) ?? assert.fail('How does it run?')
+      await start(text, `${name}-apart-${number}`)
     })
   }
 }
 
-/** Where an example runs, with which variables. */
-async function settings() {
+/** The variables of an example. */
+function settings() {
   const { PATH, HOME } = process.env
-  return { cwd: project, timeout: TIMEOUT, env: { PATH, HOME, TOUCHLINE_URL: service.url, TOUCHLINE_API_KEY: service.key, WEBHOOK_SECRET } }
+  return { PATH, HOME, TOUCHLINE_URL: service.url, TOUCHLINE_API_KEY: service.key, WEBHOOK_SECRET }
 }
 
-function failure({ message, stdout, stderr }) {
-  assert.fail(`${message}\n${stdout}\n${stderr}`)
+/** The file of an example as JavaScript. */
+async function javascript(name, text) {
+  const { code } = await transform(text, { loader: 'ts', format: 'esm' })
+  const file = join(project, `${name}.mjs`)
+  await writeFile(file, code)
+  return file
+}
+
+/** Runs a receiver of webhooks, and sends a notification to it. */
+async function receive(text, name) {
+  const port = await freePort()
+  const file = await javascript(name, text.replace('8000', port))
+  const child = spawn(process.execPath, [file], { cwd: project, env: settings(), stdio: ['ignore', 'pipe', 'inherit'] })
+  const output = child.stdout.setEncoding('utf8').toArray()
+  const body = JSON.stringify({ id: 'ntf_1', type: 'ping' })
+  const at = new Date()
+  const signature = new Webhook(WEBHOOK_SECRET).sign('ntf_1', at, body)
+  const headers = { 'webhook-id': 'ntf_1', 'webhook-timestamp': String(Math.floor(at / 1000)), 'webhook-signature': signature }
+  const post = async (extra) => {
+    const init = { method: 'POST', body, headers: { 'Content-Type': 'application/json', ...extra } }
+    return (await fetch(`http://127.0.0.1:${port}/hook`, init).catch(() => ({}))).status
+  }
+  try {
+    await until('it accepts the notification', async () => (await post(headers)) === 204)
+    assert.equal(await post({}), 400)
+  } finally {
+    child.kill()
+  }
+  assert.match((await output).join(''), /ntf_1 ping/)
+}
+
+/** Calls the function that exchanges the URL of a callback. */
+async function finish(text, name) {
+  const { app, callbackUrl, request } = await authorization()
+  await javascript(name, text.replace('app_…', app.id))
+  const caller = `import { finish } from './${name}.mjs'\nawait finish(...JSON.parse(process.argv[2]))`
+  const file = await javascript(`${name}-caller`, caller)
+  const env = { ...settings(), TOUCHLINE_CLIENT_SECRET: app.secret }
+  const options = { cwd: project, timeout: TIMEOUT, env }
+  const { stdout } = await run(process.execPath, [file, JSON.stringify([callbackUrl, request])], options).catch(failure)
+  assert.match(stdout, /teams:read/)
+}
+
+/** The variables of an app that a user has just allowed. */
+async function authorizedApp() {
+  const { app, callbackUrl, request } = await authorization()
+  const CODE = new URL(callbackUrl).searchParams.get('code')
+  return { CLIENT_ID: app.id, CLIENT_SECRET: app.secret, CODE, VERIFIER: request.codeVerifier }
+}
+
+/** A user allows an app in a browser. Returns the URL of the callback, which is not requested. */
+async function authorization() {
+  const app = await service.app('server', REDIRECT_URI)
+  const client = new OAuthApp({ baseUrl: service.url, clientId: app.id, clientSecret: app.secret, redirectUri: REDIRECT_URI })
+  const request = await client.authorizationUrl()
+  const { page, close } = await visitor(browser, { home: service.url })
+  const { sign_ins: [{ email }], password } = service.startup.demo
+  await signIn(page, { email, password }, request.url)
+  const callback = page.waitForRequest(`${REDIRECT_URI}**`)
+  await page.getByRole('button', { name: /^Allow/ }).click()
+  const callbackUrl = (await callback).url()
+  await close()
+  return { app, callbackUrl, request }
 }
 
 /** The examples of each guide. Those with `norun` are compiled, but cannot run alone. */

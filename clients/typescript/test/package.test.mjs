@@ -26,6 +26,7 @@ const MAX_SIZE = 10_000
 let service
 let club
 let project
+let archive
 
 before(async () => {
   service = await Service.start([])
@@ -33,6 +34,7 @@ before(async () => {
   project = await mkdtemp(join(tmpdir(), 'touchline-project-'))
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', project], { cwd: folder })
   const [{ filename, files }] = JSON.parse(stdout)
+  archive = filename
   const folders = new Set(files.map(({ path }) => path.split('/')[0]))
   assert.deepEqual([...folders].sort(), ['README.md', 'dist', 'package.json'])
   await writeFile(join(project, 'package.json'), '{"name": "project", "private": true, "type": "module"}')
@@ -51,6 +53,11 @@ async function smoke(program, args, tag, settings = {}) {
   const { stdout } = await run(program, [...args, 'smoke.mjs'], { cwd: project, env, timeout: TIMEOUT })
   assert.deepEqual(JSON.parse(stdout), EXPECTED)
 }
+
+test('the quickstart installs this version', async () => {
+  const quickstart = await readFile(join(folder, '../../docs/quickstart.md'), 'utf8')
+  assert.ok(quickstart.includes(`npm install touchline/clients/typescript/${archive}\n`), archive)
+})
 
 test('has no dependencies', async () => {
   assert.deepEqual((await readdir(join(project, 'node_modules'))).filter((name) => !name.startsWith('.')), ['touchline'])

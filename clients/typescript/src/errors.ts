@@ -6,11 +6,6 @@ export class TouchlineError extends Error {
   readonly retryable: boolean = false
   /** Seconds to wait before the next request; `null` if the response does not say. */
   readonly retryAfter: number | null = null
-
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = new.target.name
-  }
 }
 
 /** No response arrived, for example because the network failed. */
@@ -88,6 +83,28 @@ export class IdempotencyError extends ApiError<'idempotency_key_reused' | 'idemp
 export class RateLimitError extends ApiError<'rate_limited' | 'too_many_concurrent'> {}
 /** The service failed, is overloaded or not available, or the body did not arrive in time. */
 export class ServerError extends ApiError<'request_timeout' | 'internal_error' | 'overloaded'> {}
+
+const ALL = {
+  TouchlineError,
+  ConnectionError,
+  TimeoutError,
+  ApiError,
+  BadRequestError,
+  AuthenticationError,
+  PermissionError,
+  NotFoundError,
+  ConflictError,
+  GoneError,
+  PreconditionFailedError,
+  PayloadTooLargeError,
+  UnsupportedMediaTypeError,
+  ValidationError,
+  IdempotencyError,
+  RateLimitError,
+  ServerError,
+}
+// Minifiers rename classes, but not these keys.
+for (const [name, Class] of Object.entries(ALL)) Class.prototype.name = name
 
 const CLASSES = {
   invalid_json: BadRequestError,

@@ -101,6 +101,8 @@ export class OAuthError extends TouchlineError {
   }
 }
 
+OAuthError.prototype.name = 'OAuthError'
+
 /** An app, and how it asks users for access. */
 export class OAuthApp {
   readonly #base: string

@@ -20,6 +20,7 @@ export type WebhookHeaders = Headers | Record<string, string | string[] | undefi
 
 /** The signature of a request is missing, wrong or too old. Respond with 400, and ignore the request. */
 export class WebhookVerificationError extends TouchlineError {}
+WebhookVerificationError.prototype.name = 'WebhookVerificationError'
 
 /** How requests are verified. */
 export interface VerifyOptions {

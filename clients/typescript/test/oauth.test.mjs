@@ -1,13 +1,11 @@
-// Apps that act for a user: on a server, and in a page of another origin in Chromium.
+// Apps on servers that act for a user. The user signs in with Chromium.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 
-import { build } from 'esbuild'
-
 import { AuthenticationError, ConnectionError, PermissionError, Touchline } from '../dist/index.js'
 import { codeChallenge, MemoryTokenStore, OAuthApp, OAuthError } from '../dist/oauth.js'
-import { launch, signIn, visitor } from '../../../tests/web/browser.mjs'
+import { launch } from '../../../tests/web/browser.mjs'
 import { Service, TIMEOUT, until } from '../../../tests/web/service.mjs'
 import { connect, proxy, send, serve } from './support.mjs'
 
@@ -183,62 +181,3 @@ test('wrong callbacks are rejected before anything is sent', async () => {
   const forgotten = app.exchange(`/?code=a&iss=${iss}`, { state: null, codeVerifier })
   await assert.rejects(forgotten, { code: 'invalid_state' })
 })
-
-test('an app in a page of another origin', { timeout }, async (t) => {
-  const origin = await serve(t, async (request, response) => {
-    const { pathname } = new URL(request.url, 'http://localhost')
-    const [type, text] = pathname === '/page.js' ? ['text/javascript', await page()] : ['text/html', PAGE]
-    response.writeHead(200, { 'Content-Type': type }).end(text)
-  })
-  const { id } = await service.app('spa', `${origin}/`, { scopes: 'teams:read' })
-  const { page: tab, faults, close } = await visitor(browser, { home: service.url, also: [origin] })
-  t.after(close)
-  await tab.goto(`${origin}/?service=${encodeURIComponent(service.url)}&client=${id}`)
-  await tab.getByText('An API key in a browser').waitFor()
-  await tab.getByRole('button', { name: 'Connect' }).click()
-  await tab.waitForURL((url) => url.pathname.startsWith('/sign-in'))
-  await signIn(tab, user, tab.url())
-  await tab.getByRole('button', { name: /^Allow/ }).click()
-  await tab.getByText('Teams: Hawks').waitFor()
-  assert.deepEqual(faults, [])
-})
-
-const PAGE = '<!doctype html><html lang="en"><title>Scores</title><link rel="icon" href="data:,"><button>Connect</button><p id="result"></p><p id="key"></p><script type="module" src="/page.js"></script></html>'
-
-/** The script of the page, with the client in it. */
-async function page() {
-  const contents = `
-    import { Touchline } from './dist/index.js'
-    import { OAuthApp } from './dist/oauth.js'
-
-    const settings = JSON.parse(sessionStorage.getItem('settings') ?? 'null') ?? Object.fromEntries(new URLSearchParams(location.search))
-    sessionStorage.setItem('settings', JSON.stringify(settings))
-    const baseUrl = settings.service
-    const app = new OAuthApp({ baseUrl, clientId: settings.client, redirectUri: location.origin + '/' })
-    const store = {
-      load: async () => JSON.parse(sessionStorage.getItem('tokens') ?? 'null'),
-      save: async (tokens) => sessionStorage.setItem('tokens', JSON.stringify(tokens)),
-      lock: (work) => navigator.locks.request('tokens', work),
-    }
-    try {
-      new Touchline({ baseUrl, apiKey: 'tl_live_x' })
-    } catch (error) {
-      document.querySelector('#key').textContent = error.message
-    }
-    new Touchline({ baseUrl, apiKey: 'tl_live_x', dangerouslyAllowBrowser: true })
-    document.querySelector('button').addEventListener('click', async () => {
-      const request = await app.authorizationUrl({ scope: ['teams:read'] })
-      sessionStorage.setItem('request', JSON.stringify(request))
-      location.assign(request.url)
-    })
-    if (new URLSearchParams(location.search).has('code')) {
-      await store.save(await app.exchange(location.href, JSON.parse(sessionStorage.getItem('request'))))
-      // The token is refreshed before the first call.
-      await store.save({ ...(await store.load()), expiresAt: 0 })
-      const touchline = new Touchline({ baseUrl, auth: app.session(store) })
-      const teams = await touchline.teams.list().all()
-      document.querySelector('#result').textContent = 'Teams: ' + teams.map(({ name }) => name).join()
-    }`
-  const options = { stdin: { contents, resolveDir: new URL('../', import.meta.url).pathname }, bundle: true, format: 'esm', write: false }
-  return (await build(options)).outputFiles[0].text
-}

@@ -1,5 +1,6 @@
 // What the tests of the client share.
 
+import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 
@@ -62,6 +63,54 @@ export async function send(response, answer) {
   const headers = Object.fromEntries(answer.headers)
   for (const name of ['content-encoding', 'content-length', 'transfer-encoding']) delete headers[name]
   response.writeHead(answer.status, headers).end(Buffer.from(await answer.arrayBuffer()))
+}
+
+/**
+ * A proxy that loses the first response to each change, ends CSV files too early, and breaks the first connection of each
+ * stream in the second notification.
+ */
+export async function lossyProxy(t, service) {
+  const seen = new Set()
+  return proxy(t, service, async (forward, request, response) => {
+    const id = request.headers['idempotency-key'] ?? (request.headers.accept === 'text/event-stream' ? request.url : null)
+    const isFirst = request.method !== 'OPTIONS' && id !== null && !seen.has(id)
+    if (isFirst) seen.add(id)
+    const answer = await forward()
+    const type = answer.headers.get('content-type') ?? ''
+    if (type.startsWith('text/csv')) {
+      response.writeHead(answer.status, { ...Object.fromEntries(answer.headers), 'content-length': '1000' })
+      return response.write('member_id,', () => request.socket.destroy())
+    }
+    if (!type.startsWith('text/event-stream')) {
+      return isFirst ? request.socket.destroy() : send(response, answer)
+    }
+    assert.ok(isFirst || request.headers['last-event-id'], 'the stream does not resume')
+    await passStream(request, response, answer, isFirst)
+  })
+}
+
+/** Passes a stream on. Breaks it in the second notification if it `breaks`. */
+async function passStream(request, response, answer, breaks) {
+  const reader = answer.body.getReader()
+  request.socket.on('close', () => reader.cancel().catch(() => {}))
+  response.writeHead(answer.status, Object.fromEntries(answer.headers))
+  const decoder = new TextDecoder()
+  let text = ''
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return response.end()
+    // The tests do not wait for two seconds.
+    text += decoder.decode(value, { stream: true }).replace('retry: 2000', 'retry: 100')
+    const [part] = (breaks && /^.*?data: .*?\n\nid: .*?data: .{9}/s.exec(text)) || []
+    if (part) {
+      response.write(part)
+      // Chromium drops what it has received just before.
+      return setTimeout(() => request.socket.destroy(), 100)
+    }
+    if (breaks) continue
+    response.write(text)
+    text = ''
+  }
 }
 
 /** An app, and its access to a user's data: the user signs in and allows it in a browser. */

@@ -12,58 +12,69 @@ type Open = (headers: Record<string, string>, signal: AbortSignal) => Promise<Re
 interface StreamEvent {
   id: string
   data: string
+  /** How many milliseconds to wait before connecting again, if the event says so. */
+  retry: number | null
 }
 
 /**
- * Follows a stream of server-sent events. When the connection breaks, it is opened again after the last event, with
- * growing pauses while that fails.
+ * Follows a stream of server-sent events. The first connection is tried as often as any request. When it breaks later, it
+ * is opened again after the last event, with growing pauses while that fails.
  */
-export async function* follow<T>(open: Open, signal?: AbortSignal): AsyncGenerator<T, void, undefined> {
+export async function* follow<T>(open: Open, maxRetries: number, signal?: AbortSignal): AsyncGenerator<T, void, undefined> {
   let last: string | undefined
   let failures = 0
+  let minimum = 0
+  let wasOpen = false
   for (;;) {
     const controller = new AbortController()
     const release = onAbort(signal, () => controller.abort(signal?.reason))
+    let wanted = 0
     try {
       const resume: Record<string, string> = last === undefined ? {} : { 'Last-Event-ID': last }
       const response = await open(resume, controller.signal)
       for await (const event of events(response, controller)) {
         failures = 0
+        wasOpen = true
+        minimum = event.retry ?? minimum
         if (event.id) last = event.id
-        if (event.data) yield JSON.parse(event.data) as T
+        if (event.data) yield parse<T>(event.data)
       }
+      // The service ended the stream, for example because it restarts.
     } catch (error) {
       if (signal?.aborted) throw signal.reason
-      if (!(error instanceof TouchlineError) || !error.retryable) throw error
-      await sleep(Math.min(Math.max(error.retryAfter ?? 0, backoff(failures)), MAX_PAUSE) * 1000, signal)
-      failures += 1
-      continue
+      const isTemporary = error instanceof TouchlineError && error.retryable
+      if (!isTemporary || !(wasOpen || failures < maxRetries)) throw error
+      wanted = error.retryAfter ?? 0
     } finally {
       release()
       controller.abort()
     }
-    // The service ended the stream, for example because it restarts.
-    await sleep(backoff(failures) * 1000, signal)
+    const pause = Math.max(wanted * 1000, minimum * (1 + Math.random() / 4), backoff(failures) * 1000)
+    await sleep(Math.min(pause, MAX_PAUSE * 1000), signal)
     failures += 1
   }
 }
 
 /** The events of a response. Fails with a `ConnectionError` if it breaks or stays silent. */
 async function* events(response: Response, controller: AbortController): AsyncGenerator<StreamEvent, void, undefined> {
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
-  if (!reader) throw new ConnectionError('The response has no body.')
-  const silence = new ConnectionError(`The stream sent nothing for ${IDLE_TIMEOUT / 1000} seconds.`)
+  const type = response.headers.get('Content-Type') ?? ''
+  if (!response.body || !type.startsWith('text/event-stream')) {
+    throw new ConnectionError(`The response is not a stream of events. Is ${response.url} an address of Touchline?`)
+  }
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+  const silence = () => controller.abort(new ConnectionError(`The stream sent nothing for ${IDLE_TIMEOUT / 1000} seconds.`))
   let rest = ''
   try {
     for (;;) {
-      const timer = setTimeout(() => controller.abort(silence), IDLE_TIMEOUT)
-      const { done, value } = await reader.read().catch((error: unknown) => {
-        throw controller.signal.aborted ? controller.signal.reason : new ConnectionError('The stream broke.', { cause: error })
-      }).finally(() => clearTimeout(timer))
+      const timer = setTimeout(silence, IDLE_TIMEOUT)
+      const { done, value } = await reader.read().finally(() => clearTimeout(timer))
+      // An event without its end is incomplete.
       if (done) return
-      rest = (rest + value).replaceAll('\r\n', '\n')
-      const blocks = rest.split('\n\n')
-      rest = blocks.pop() ?? ''
+      rest += value
+      // Lines end with LF, CRLF or CR. The LF after a CR may still be on its way.
+      const end = rest.endsWith('\r') ? rest.length - 1 : rest.length
+      const blocks = rest.slice(0, end).replaceAll(/\r\n?/g, '\n').split('\n\n')
+      rest = blocks.pop() + rest.slice(end)
       for (const block of blocks) yield parseEvent(block)
     }
   } finally {
@@ -73,9 +84,21 @@ async function* events(response: Response, controller: AbortController): AsyncGe
 
 /** The fields of an event. Comments and other fields are ignored. */
 function parseEvent(block: string): StreamEvent {
-  const values = (name: string) => {
-    const lines = block.split('\n').filter((line) => line.startsWith(`${name}:`))
-    return lines.map((line) => line.slice(name.length + 1).replace(/^ /, ''))
+  const event: StreamEvent = { id: '', data: '', retry: null }
+  const data: string[] = []
+  for (const line of block.split('\n')) {
+    const [, name, value = ''] = /^([^:]+)(?:: ?(.*))?$/s.exec(line) ?? []
+    if (name === 'id' && !value.includes('\0')) event.id = value
+    if (name === 'data') data.push(value)
+    if (name === 'retry' && /^\d+$/.test(value)) event.retry = Number(value)
   }
-  return { id: values('id').at(-1) ?? '', data: values('data').join('\n') }
+  return { ...event, data: data.join('\n') }
+}
+
+function parse<T>(data: string): T {
+  try {
+    return JSON.parse(data) as T
+  } catch (error) {
+    throw new TouchlineError('The stream has an event that is not JSON.', { cause: error })
+  }
 }

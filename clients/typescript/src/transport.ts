@@ -71,6 +71,8 @@ export interface Call {
 }
 
 const API = '/api/public/v1'
+/** How often a failed request is repeated. */
+const RETRIES = 3
 
 /** Sends requests, repeats failed ones, and reads responses. */
 export class Transport {
@@ -114,13 +116,13 @@ export class Transport {
       const all = { ...options, signal, headers: { ...options?.headers, Accept: 'text/event-stream', ...headers } }
       return this.#call<Response>(call, { ...all, maxRetries: 0 }).then(({ data }) => data)
     }
-    return follow<T>(open, options?.signal)
+    return follow<T>(open, options?.maxRetries ?? this.#options.maxRetries ?? RETRIES, options?.signal)
   }
 
   /** Sends a request until it succeeds or must not be repeated. */
   async #call<T>(call: Call, options: RequestOptions = {}): Promise<ApiResponse<T>> {
     const headers = this.#headers(call, options)
-    const retries = options.maxRetries ?? this.#options.maxRetries ?? 3
+    const retries = options.maxRetries ?? this.#options.maxRetries ?? RETRIES
     options.signal?.throwIfAborted()
     let token = await abortable(this.#auth.token(), options.signal)
     let renewed = false

@@ -40,24 +40,28 @@ export async function verify(
   secret: string | string[],
   { tolerance = 300 }: VerifyOptions = {},
 ): Promise<WebhookEvent> {
-  const id = header(headers, 'webhook-id')
-  const timestamp = header(headers, 'webhook-timestamp')
-  const signatures = header(headers, 'webhook-signature').split(' ')
-  const age = Math.abs(Date.now() / 1000 - Number(timestamp))
-  if (!/^\d+$/.test(timestamp) || !(age <= tolerance)) {
-    throw new WebhookVerificationError('The timestamp is missing or too far from now.')
+  const body = bytesOf(payload)
+  const keys = await Promise.all(secretsOf(secret).map(signingKey))
+  const id = requiredHeader(headers, 'webhook-id')
+  const timestamp = requiredHeader(headers, 'webhook-timestamp')
+  const signatures = requiredHeader(headers, 'webhook-signature').split(' ')
+  const age = Math.round(Date.now() / 1000 - Number(timestamp))
+  if (!/^\d+$/.test(timestamp)) throw new WebhookVerificationError('The header `webhook-timestamp` is not a number.')
+  if (!(Math.abs(age) <= tolerance)) {
+    const direction = age > 0 ? 'in the past' : 'in the future'
+    throw new WebhookVerificationError(`The request was signed ${Math.abs(age)} seconds ${direction}. Is the clock of this server correct?`)
   }
-  const body = typeof payload === 'string' ? new TextEncoder().encode(payload) : new Uint8Array(payload)
   const signed = concat(new TextEncoder().encode(`${id}.${timestamp}.`), body)
-  const secrets = [secret].flat()
-  if (secrets.length === 0) throw new TypeError('Give the secret of the webhook.')
   let isValid = false
   // All are tried, so that the time does not tell which one matches.
-  for (const one of secrets) {
-    const key = await signingKey(one)
+  for (const key of keys) {
     for (const signature of signatures) isValid = (await matches(key, signature, signed)) || isValid
   }
-  if (!isValid) throw new WebhookVerificationError('No signature of the request was made with the secret.')
+  if (!isValid) {
+    throw new WebhookVerificationError(
+      'No signature of the request was made with the secret. Is it the secret of this webhook, and the body as it was received?',
+    )
+  }
   return JSON.parse(new TextDecoder().decode(body)) as WebhookEvent
 }
 
@@ -79,10 +83,12 @@ export interface WebhookOptions extends VerifyOptions {
  * responds with 500, and the notification is sent again later.
  */
 export function webhookHandler(options: WebhookOptions): (request: Request) => Promise<Response> {
+  secretsOf(options.secret)
   return async (request) => {
     if (request.method !== 'POST') return new Response(null, { status: 405, headers: { Allow: 'POST' } })
     const body = new Uint8Array(await request.arrayBuffer())
-    return new Response(null, { status: await handle(body, request.headers, options) })
+    const { status, text } = await handle(body, request.headers, options)
+    return new Response(text, { status })
   }
 }
 
@@ -95,7 +101,7 @@ export interface NodeRequest extends AsyncIterable<Uint8Array> {
 /** What {@link expressWebhook} needs of a response. */
 export interface NodeResponse {
   statusCode: number
-  end(): unknown
+  end(text?: string): unknown
 }
 
 /**
@@ -105,10 +111,12 @@ export interface NodeResponse {
 export function expressWebhook(
   options: WebhookOptions,
 ): (request: NodeRequest, response: NodeResponse, next?: (error?: unknown) => void) => Promise<void> {
+  secretsOf(options.secret)
   return async (request, response, next) => {
     try {
-      response.statusCode = await handle(await nodeBody(request), request.headers, options)
-      response.end()
+      const { status, text } = await handle(await nodeBody(request), request.headers, options)
+      response.statusCode = status
+      response.end(text ?? undefined)
     } catch (error) {
       if (next) return next(error)
       // With `node:http` nobody else handles the error, and the process would exit.
@@ -131,44 +139,49 @@ export interface FastifyServer {
     path: string,
     handler: (
       request: { body: unknown; headers: Record<string, string | string[] | undefined> },
-      reply: { code(status: number): { send(): unknown } },
+      reply: { code(status: number): { send(text?: string): unknown } },
     ) => unknown,
   ): unknown
 }
 
 /** A Fastify plugin with one route: `fastify.register(fastifyWebhook, { path: '/hook', secret, on: { … } })`. */
 export async function fastifyWebhook(fastify: unknown, options: WebhookOptions & { path: string }): Promise<void> {
+  secretsOf(options.secret)
   const server = fastify as FastifyServer
   // In this plugin only: the bytes of the body are needed.
   server.removeContentTypeParser('application/json')
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
   server.post(options.path, async (request, reply) => {
-    const body = request.body instanceof Uint8Array ? request.body : new Uint8Array()
-    return reply.code(await handle(body, request.headers, options)).send()
+    const body = ArrayBuffer.isView(request.body) ? bytesOf(request.body) : new Uint8Array()
+    const { status, text } = await handle(body, request.headers, options)
+    return reply.code(status).send(text ?? undefined)
   })
 }
 
-/** Verifies a request and passes its notification on. Returns the status of the response. */
-async function handle(body: Uint8Array, headers: WebhookHeaders, options: WebhookOptions): Promise<number> {
+/** Verifies a request and passes its notification on. Returns the response. Touchline shows its text to admins. */
+async function handle(
+  body: Uint8Array,
+  headers: WebhookHeaders,
+  options: WebhookOptions,
+): Promise<{ status: number; text: string | null }> {
   let event: WebhookEvent
   try {
     event = await verify(body, headers, options.secret, options)
   } catch (error) {
-    if (error instanceof WebhookVerificationError) return 400
+    if (error instanceof WebhookVerificationError) return { status: 400, text: error.message }
     throw error
   }
   const isNamed = options.on !== undefined && Object.hasOwn(options.on, event.type)
   const handler = isNamed ? (options.on?.[event.type] as ((event: WebhookEvent) => unknown) | undefined) : undefined
   await (handler ?? options.otherwise)?.(event)
-  return 204
+  return { status: 204, text: null }
 }
 
 /** Larger bodies are not from Touchline. */
 const MAX_BODY = 1024 * 1024
 
 async function nodeBody(request: NodeRequest): Promise<Uint8Array> {
-  if (request.body instanceof Uint8Array) return request.body
-  if (typeof request.body === 'string') return new TextEncoder().encode(request.body)
+  if (typeof request.body === 'string' || ArrayBuffer.isView(request.body)) return bytesOf(request.body)
   if (request.body !== undefined && request.body !== null) {
     throw new TypeError('The body was already parsed. Put the webhook before `express.json()`, or use `express.raw()`.')
   }
@@ -182,10 +195,33 @@ async function nodeBody(request: NodeRequest): Promise<Uint8Array> {
   return concat(...chunks)
 }
 
+/** The bytes of a body. `instanceof` would reject those of another realm, as in Jest. */
+function bytesOf(payload: string | ArrayBufferView | ArrayBuffer): Uint8Array {
+  if (typeof payload === 'string') return new TextEncoder().encode(payload)
+  if (ArrayBuffer.isView(payload)) return new Uint8Array(payload.buffer, payload.byteOffset, payload.byteLength)
+  if (Object.prototype.toString.call(payload) === '[object ArrayBuffer]') return new Uint8Array(payload)
+  throw new TypeError('The payload must be the body of the request as text or bytes, and not an object that was parsed from it.')
+}
+
+/** The secrets as a list. Fails if there is none, for example because a variable of the environment is not set. */
+function secretsOf(secret: string | string[]): string[] {
+  const secrets = [secret].flat()
+  if (secrets.length === 0 || !secrets.every((one) => typeof one === 'string' && one.startsWith('whsec_'))) {
+    throw new TypeError('Give the secret of the webhook, which begins with `whsec_`. The service shows it when you create a webhook.')
+  }
+  return secrets
+}
+
+function requiredHeader(headers: WebhookHeaders, name: string): string {
+  const value = header(headers, name)
+  if (!value) throw new WebhookVerificationError(`The header \`${name}\` is missing.`)
+  return value
+}
+
 function header(headers: WebhookHeaders, name: string): string {
   if (isFetchHeaders(headers)) return headers.get(name) ?? ''
   const found = Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1]
-  return (Array.isArray(found) ? found[0] : found) ?? ''
+  return [found ?? ''].flat().join(' ')
 }
 
 /** Whether these are headers of the Fetch API, whoever implements it. */
@@ -194,8 +230,8 @@ function isFetchHeaders(headers: WebhookHeaders): headers is Headers {
 }
 
 async function signingKey(secret: string): Promise<CryptoKey> {
-  const bytes = secret.startsWith('whsec_') ? decodeBase64(secret.slice('whsec_'.length)) : null
-  if (!bytes || bytes.length === 0) throw new TypeError('The secret must begin with `whsec_`. The service shows it when you create a webhook.')
+  const bytes = decodeBase64(secret.slice('whsec_'.length))
+  if (!bytes || bytes.length === 0) throw new TypeError('The secret is not complete: after `whsec_` it is Base64.')
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify'])
 }
 

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
+import { runInNewContext } from 'node:vm'
 
 import express from 'express'
 import fastify from 'fastify'
@@ -67,6 +68,41 @@ for (const [name, Library] of [['standardwebhooks', StandardWebhook], ['svix', S
     await assert.rejects(verify(BODY, old, SECRET, { tolerance: NaN }), WebhookVerificationError)
   })
 }
+
+test('a body of any kind, and headers of Node.js', async () => {
+  const headers = signed(StandardWebhook)
+  const bytes = new TextEncoder().encode(`..${BODY}`)
+  const view = bytes.subarray(2)
+  const foreign = runInNewContext('(bytes) => { const own = new Uint8Array(bytes); return [own, own.buffer] }')(view)
+  for (const body of [BODY, Buffer.from(BODY), view, view.slice().buffer, ...foreign]) {
+    assert.equal((await verify(body, headers, SECRET)).type, 'team.created')
+  }
+  const lines = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), [value]]))
+  lines['WEBHOOK-SIGNATURE'].unshift('v1,AAAA', 'v1a,x', 'v1', '')
+  assert.ok(await verify(BODY, lines, SECRET))
+})
+
+test('errors say what is wrong', async () => {
+  const headers = signed(StandardWebhook)
+  for (const body of [JSON.parse(BODY), null, undefined, 1, new Request('https://scores.example/')]) {
+    await assert.rejects(verify(body, headers, SECRET), (error) => error instanceof TypeError && /not an object that was parsed/.test(error.message))
+  }
+  for (const name of Object.keys(headers)) {
+    const { [name]: _, ...others } = headers
+    await assert.rejects(verify(BODY, others, SECRET), { name: 'WebhookVerificationError', message: `The header \`${name}\` is missing.` })
+  }
+  const old = signed(StandardWebhook, { at: new Date(Date.now() - 400_000) })
+  await assert.rejects(verify(BODY, old, SECRET), /signed 40\d seconds in the past/)
+  await assert.rejects(verify(BODY, { ...headers, 'webhook-timestamp': '1e9' }, SECRET), /not a number/)
+  await assert.rejects(verify(BODY, headers, 'whsec_'), TypeError)
+  await assert.rejects(verify(BODY, headers, [SECRET, 'whsec_?']), TypeError)
+  for (const secret of [undefined, '', [], [undefined], 'tl_live_x']) {
+    assert.throws(() => webhookHandler({ secret }), /begins with `whsec_`/)
+    assert.throws(() => expressWebhook({ secret }), /begins with `whsec_`/)
+  }
+  const response = await webhookHandler({ secret: SECRET })(new Request('https://scores.example/', { method: 'POST', body: BODY }))
+  assert.deepEqual([response.status, await response.text()], [400, 'The header `webhook-id` is missing.'])
+})
 
 test('a handler of the Fetch API', async () => {
   const seen = []

@@ -39,8 +39,11 @@ export async function send<T>(request: HttpRequest, read: (response: Response) =
   }
   let isOpen = false
   try {
-    const init: RequestInit = { method, signal: controller.signal, ...(headers && { headers }), ...(body && { body }) }
+    const init: RequestInit = { method, redirect: 'manual', signal: controller.signal }
+    if (headers) init.headers = headers
+    if (body) init.body = body
     const response = await (request.fetch ?? fetch)(url, init)
+    checkRedirect(name, response)
     isOpen = response.ok && request.isOpen === true
     return await read(isOpen ? openResponse(response, explain, release) : response)
   } catch (error) {
@@ -49,6 +52,14 @@ export async function send<T>(request: HttpRequest, read: (response: Response) =
     clearTimeout(timer)
     if (!isOpen) release()
   }
+}
+
+/** Redirects are not followed: a POST would become a GET, and the credentials would be left out. */
+function checkRedirect(name: string, { type, status, headers }: Response): void {
+  if (type !== 'opaqueredirect' && ![301, 302, 303, 307, 308].includes(status)) return
+  // A page may not read the target.
+  const target = headers.get('Location') ?? 'another address'
+  throw new TouchlineError(`${name} was redirected to ${target}. Set \`baseUrl\` to the address of the service itself.`)
 }
 
 /** The methods of a response that read its whole body. */

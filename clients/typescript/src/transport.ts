@@ -82,6 +82,7 @@ export class Transport {
 
   constructor(options: ClientOptions = {}) {
     const apiKey = options.apiKey ?? (options.auth ? undefined : environment('TOUCHLINE_API_KEY'))
+    if (apiKey === '') throw new TypeError('`apiKey` is empty.')
     if (apiKey !== undefined && options.auth) throw new TypeError('Give either `apiKey` or `auth`, not both.')
     if (apiKey !== undefined && isBrowser() && !options.dangerouslyAllowBrowser) {
       throw new TypeError(
@@ -201,6 +202,9 @@ function newKey(): string {
 
 /** The address without a slash or the path of the API at its end. */
 export function apiBase(baseUrl = environment('TOUCHLINE_URL') ?? 'http://localhost:8080'): string {
+  if (!/^https?:\/\/[^/]/i.test(baseUrl)) {
+    throw new TypeError(`\`baseUrl\` must begin with https:// or http://, unlike ${JSON.stringify(baseUrl)}.`)
+  }
   const url = new URL(baseUrl)
   return (url.origin + url.pathname).replace(/\/+$/, '').replace(/\/api\/public\/v1$/, '')
 }
@@ -215,8 +219,10 @@ export function segment(name: string, value: string): string {
 export function formData(fields: Record<string, unknown>): FormData {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) {
+    if (value === undefined || value === null) continue
     if (value instanceof Blob) form.set(name, value)
-    else if (value !== undefined && value !== null) form.set(name, String(value))
+    else if (typeof value !== 'object') form.set(name, String(value))
+    else throw new TypeError(`\`${name}\` must be a Blob, such as \`new Blob([bytes], { type: 'image/png' })\`.`)
   }
   return form
 }

@@ -21,9 +21,10 @@ import {
   ServerError,
   TimeoutError,
   Touchline,
+  TouchlineError,
   ValidationError,
 } from '../dist/index.js'
-import { Network, Service, TIMEOUT, until } from '../../../tests/web/service.mjs'
+import { freePort, Network, Service, TIMEOUT, until } from '../../../tests/web/service.mjs'
 import { proxy, send, serve } from './support.mjs'
 
 const timeout = TIMEOUT
@@ -245,10 +246,32 @@ test('a download that breaks or is cancelled', { timeout }, async (t) => {
 })
 
 test('a service that is not there, and one that is not ours', { timeout }, async (t) => {
-  const nothing = client({ baseUrl: 'http://127.0.0.1:1', maxRetries: 1 })
-  await assert.rejects(nothing.me.get(), ConnectionError)
+  const baseUrl = `http://localhost:${await freePort()}`
+  const nothing = client({ baseUrl, maxRetries: 1 })
+  const isRefused = ({ message }) => message.startsWith(`GET ${baseUrl}/api/public/v1/me failed:`) && /ECONNREFUSED/.test(message)
+  await assert.rejects(nothing.me.get(), (error) => error instanceof ConnectionError && isRefused(error))
   const other = await serve(t, (_, response) => response.end('<html>Hello</html>'))
   await assert.rejects(client({ baseUrl: other, maxRetries: 0 }).me.get(), /not JSON/)
+})
+
+test('a redirect is not followed, because the key would be lost', { timeout }, async (t) => {
+  let requests = 0
+  const moved = await serve(t, (request, response) => {
+    requests += 1
+    response.writeHead(301, { Location: service.url + request.url }).end()
+  })
+  const isExplained = (error) => error instanceof TouchlineError && error.message.includes(`redirected to ${service.url}/api`)
+  await assert.rejects(client({ baseUrl: moved }).me.get(), isExplained)
+  await assert.rejects(client({ baseUrl: moved }).teams.create({ name: 'Moved' }), isExplained)
+  assert.equal(requests, 2)
+})
+
+test('wrong arguments are errors of the caller, and no requests', async () => {
+  for (const baseUrl of ['localhost:8080', 'club.example.org', 'https://']) assert.throws(() => client({ baseUrl }), /`baseUrl` must begin/)
+  assert.throws(() => client({ apiKey: '' }), /`apiKey` is empty/)
+  const offline = client({ fetch: () => assert.fail('a request was sent') })
+  await assert.rejects(offline.teams.create({ name: 1n }), TypeError)
+  assert.throws(() => offline.files.create({ file: Buffer.from('x'), purpose: 'logo' }), /must be a Blob/)
 })
 
 test('options of the client', { timeout }, async (t) => {

@@ -4,7 +4,7 @@
 
 import { ConnectionError, NotFoundError, Touchline, ValidationError } from 'touchline'
 import { codeChallenge, OAuthApp } from 'touchline/oauth'
-import { verify, webhookHandler } from 'touchline/webhooks'
+import { sign, verify, webhookHandler } from 'touchline/webhooks'
 
 const { TOUCHLINE_TAG: tag, TOUCHLINE_LOSSY_URL: lossyUrl } = process.env
 const results = []
@@ -42,23 +42,13 @@ const request = await app.authorizationUrl()
 results.push(new URL(request.url).searchParams.get('code_challenge') === (await codeChallenge(request.codeVerifier)))
 
 const secret = `whsec_${btoa('a secret of thirty-two characters')}`
-const headers = await sign(secret, '{"type":"ping"}')
+const headers = await sign('{"type":"ping"}', secret)
 results.push((await verify('{"type":"ping"}', headers, secret)).type)
 const handler = webhookHandler({ secret, otherwise: () => {} })
 const hook = new Request('https://scores.example/', { method: 'POST', body: '{"type":"ping"}', headers })
 results.push((await handler(hook)).status)
 
 console.log(JSON.stringify(results))
-
-/** The headers of a signed webhook request. */
-async function sign(secret, body) {
-  const timestamp = String(Math.floor(Date.now() / 1000))
-  const bytes = Uint8Array.from(atob(secret.slice('whsec_'.length)), (character) => character.charCodeAt(0))
-  const key = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
-  const signature = await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(`ntf_1.${timestamp}.${body}`))
-  const text = btoa(String.fromCharCode(...new Uint8Array(signature)))
-  return { 'webhook-id': 'ntf_1', 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${text}` }
-}
 
 /** A PNG image with one pixel. */
 function image() {

@@ -15,6 +15,7 @@ import { Touchline } from '../dist/index.js'
 import {
   expressWebhook,
   fastifyWebhook,
+  sign,
   verify,
   webhookHandler,
   WebhookVerificationError,
@@ -68,6 +69,17 @@ for (const [name, Library] of [['standardwebhooks', StandardWebhook], ['svix', S
     await assert.rejects(verify(BODY, old, SECRET, { tolerance: NaN }), WebhookVerificationError)
   })
 }
+
+test('other libraries accept what `sign` has signed', async () => {
+  const headers = await sign(BODY, SECRET)
+  for (const Library of [StandardWebhook, SvixWebhook]) new Library(SECRET).verify(BODY, headers)
+  const time = new Date(1_614_265_330_000)
+  const known = await sign('{"test": 2432232314}', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', time })
+  assert.equal(known['webhook-signature'], 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=')
+  assert.equal((await verify(BODY, headers, SECRET)).type, 'team.created')
+  await assert.rejects(verify(BODY, await sign(BODY, OTHER), SECRET), WebhookVerificationError)
+  await assert.rejects(sign(BODY, ''), TypeError)
+})
 
 test('a body of any kind, and headers of Node.js', async () => {
   const headers = signed(StandardWebhook)

@@ -4,6 +4,9 @@ import { ConnectionError, TimeoutError, TouchlineError } from './errors.js'
 /** The longest time of a timer, in milliseconds. Longer ones would end at once. */
 const MAX_TIMER = 2 ** 31 - 1
 
+/** A function like the global `fetch`. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>
+
 /** One HTTP request. */
 export interface HttpRequest {
   method: string
@@ -15,7 +18,7 @@ export interface HttpRequest {
   signal?: AbortSignal | undefined
   /** How many milliseconds it may take; `Infinity` for no limit. */
   timeout: number
-  fetch?: typeof fetch | undefined
+  fetch?: Fetch | undefined
   /** Whether the caller reads the body of a successful response. The time limit ends before the body. */
   isOpen?: boolean
 }

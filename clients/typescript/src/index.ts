@@ -21,6 +21,7 @@ export {
   type KnownApiError,
   type KnownErrorCode,
 } from './errors.js'
+export type { Fetch } from './http.js'
 export type * from './generated/types.gen.js'
 export type * from './generated/resources.js'
 export { List, Page, type PageBody } from './list.js'

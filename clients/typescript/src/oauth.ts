@@ -6,7 +6,7 @@
 
 import { sleep } from './abort.js'
 import { ConnectionError, isRetryable, retryAfter, TouchlineError } from './errors.js'
-import { send } from './http.js'
+import { send, type Fetch } from './http.js'
 import { pauseBefore } from './retry.js'
 import { apiBase, type Auth } from './transport.js'
 
@@ -24,7 +24,7 @@ export interface OAuthAppOptions {
   /** How often a failed request for tokens is repeated. Default: 3. */
   maxRetries?: number | undefined
   /** A function to use instead of the global `fetch`. */
-  fetch?: typeof fetch | undefined
+  fetch?: Fetch | undefined
 }
 
 /** What the user is asked for. */

@@ -1,6 +1,6 @@
 import { abortable, sleep } from './abort.js'
 import { apiError, ApiError, ConnectionError } from './errors.js'
-import { send, type HttpRequest } from './http.js'
+import { send, type Fetch, type HttpRequest } from './http.js'
 import { List, type PageBody } from './list.js'
 import { ApiPromise, apiResponse, type ApiResponse } from './response.js'
 import { pauseBefore } from './retry.js'
@@ -31,7 +31,7 @@ export interface ClientOptions {
   /** How often a failed request is repeated. Default: 3. */
   maxRetries?: number | undefined
   /** A function to use instead of the global `fetch`. */
-  fetch?: typeof fetch | undefined
+  fetch?: Fetch | undefined
   /** Headers of every request. */
   headers?: Record<string, string> | undefined
   /** Allows an API key in a browser. Anybody who opens the page can read the key and use it. */

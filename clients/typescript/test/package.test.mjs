@@ -36,7 +36,7 @@ before(async () => {
   const [{ filename, files }] = JSON.parse(stdout)
   archive = filename
   const folders = new Set(files.map(({ path }) => path.split('/')[0]))
-  assert.deepEqual([...folders].sort(), ['README.md', 'dist', 'package.json'])
+  assert.deepEqual([...folders].sort(), ['LICENSE', 'README.md', 'dist', 'package.json'])
   await writeFile(join(project, 'package.json'), '{"name": "project", "private": true, "type": "module"}')
   await run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(project, filename)], { cwd: project })
   await cp(join(folder, 'test/smoke.mjs'), join(project, 'smoke.mjs'))
@@ -105,16 +105,43 @@ test('the size in an app', { timeout }, async (t) => {
   assert.ok(length < MAX_SIZE, `${length} bytes`)
 })
 
+test('CommonJS', async () => {
+  const program = "const { Touchline } = require('touchline'); console.log(typeof Touchline, typeof require('touchline/webhooks').verify)"
+  const { stdout } = await run(process.execPath, ['--input-type=commonjs', '-e', program], { cwd: project })
+  assert.equal(stdout, 'function function\n')
+})
+
 test('types: the compiler accepts what is right, and rejects what is wrong', { timeout }, async () => {
   await cp(join(folder, 'test/types.test-d.ts'), join(project, 'types.ts'))
-  await cp(dirname(createRequire(import.meta.url).resolve('expect-type/package.json')), join(project, 'node_modules/expect-type'), { recursive: true })
-  const options = {
-    compilerOptions: { strict: true, noEmit: true, target: 'ES2022', module: 'NodeNext', lib: ['ES2022', 'DOM', 'DOM.AsyncIterable'], types: [] },
-    files: ['types.ts'],
-  }
-  await writeFile(join(project, 'tsconfig.json'), JSON.stringify(options))
-  await run(join(folder, 'node_modules/.bin/tsc'), ['-p', project]).catch(({ stdout }) => assert.fail(stdout))
+  await copyModule('expect-type')
+  await compile('types.ts', { lib: ['ES2022', 'DOM', 'DOM.AsyncIterable'], types: [] })
 })
+
+test('types: a project for Node.js, without those of browsers', { timeout }, async () => {
+  for (const name of ['@types/node', 'undici-types']) await copyModule(name)
+  const program = `
+    import { Touchline, type Team } from 'touchline'
+    import { verify } from 'touchline/webhooks'
+    export type { Team }
+    const touchline = new Touchline({ apiKey: 'tl_live_x', fetch })
+    for await (const team of touchline.teams.list({}, { signal: AbortSignal.timeout(10) })) console.log(team.name)
+    console.log(await (await touchline.exports.roster()).text(), await verify(Buffer.from(''), {}, 'whsec_x'))`
+  await writeFile(join(project, 'server.ts'), program)
+  await compile('server.ts', { lib: ['ES2022'], types: ['node'], isolatedModules: true, verbatimModuleSyntax: true, exactOptionalPropertyTypes: true })
+})
+
+/** Copies a package that only types need. */
+async function copyModule(name) {
+  const source = dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
+  await cp(source, join(project, 'node_modules', name), { recursive: true })
+}
+
+/** Compiles a file of the new project with `--strict` and these options. */
+async function compile(file, options) {
+  const compilerOptions = { strict: true, noEmit: true, target: 'ES2022', module: 'NodeNext', ...options }
+  await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [file] }))
+  await run(join(folder, 'node_modules/.bin/tsc'), ['-p', project]).catch(({ stdout }) => assert.fail(stdout))
+}
 
 /** A minified bundle of a program that uses the installed package. */
 async function bundle(contents) {

@@ -22,6 +22,8 @@ import { OAuthApp, type TokenStore } from 'touchline/oauth'
 import { verify, webhookHandler, type WebhookEvent, type WebhookEventOf } from 'touchline/webhooks'
 
 const touchline = new Touchline({ apiKey: 'tl_live_x' })
+new Touchline({ apiKey: 'tl_live_x', fetch })
+new Touchline({ apiKey: 'tl_live_x', fetch: async (url, { method }) => new Response(`${method} ${url.length}`) })
 
 // Responses
 expectTypeOf(touchline.teams.get('x')).toEqualTypeOf<ApiPromise<Team>>()

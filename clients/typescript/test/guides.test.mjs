@@ -1,5 +1,5 @@
 // The examples in the guides: each one runs against a service with the demo club. All TypeScript is compiled first. Those
-// with `norun` cannot run like the others, so they run apart.
+// with `norun` cannot run like the others, so they run separately.
 
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
@@ -33,7 +33,7 @@ const REASONS = {
   '(cd touchline/clients/typescript && npm ci && npm run build && npm pack)': 'package.test.mjs packs and installs the package.',
 }
 /** How the other examples with `norun` run. */
-const APART = [
+const SEPARATE = [
   [/^touchline serve/, (text) => shell.run(text, settings())],
   [/expressWebhook|fastifyWebhook/, receive],
   [/export async function finish/, finish],
@@ -100,9 +100,9 @@ for (const [name, blocks] of guides) {
   for (const [number, { text }] of blocks.filter(({ isRun }) => !isRun).entries()) {
     const title = text.split('\n')[0]
     if (Object.hasOwn(REASONS, title)) continue
-    test(`${name}: apart, ${title}`, { timeout }, async () => {
-      const [, start] = APART.find(([pattern]) => pattern.test(text)) ?? assert.fail('How does it run?')
-      await start(text, `${name}-apart-${number}`)
+    test(`${name}: ${title}`, { timeout }, async () => {
+      const [, start] = SEPARATE.find(([pattern]) => pattern.test(text)) ?? assert.fail('How does it run?')
+      await start(text, `${name}-separate-${number}`)
     })
   }
 }

@@ -66,15 +66,15 @@ test('requests for tokens are repeated when that is safe', { timeout }, async (t
   let requests = 0
   const lossy = await proxy(t, service, async (forward, request, response) => {
     requests += 1
-    const fate = plan.shift()
-    if (typeof fate === 'number') return response.writeHead(fate, { 'Retry-After': '0' }).end('Out of order')
-    if (fate === 'never sent') return request.socket.destroy()
+    const outcome = plan.shift()
+    if (typeof outcome === 'number') return response.writeHead(outcome, { 'Retry-After': '0' }).end('Out of order')
+    if (outcome === 'never sent') return request.socket.destroy()
     const answer = await forward()
-    if (fate === 'lost') return request.socket.destroy()
+    if (outcome === 'lost') return request.socket.destroy()
     await send(response, answer)
   })
-  const during = async (fates, work) => {
-    plan = fates
+  const during = async (outcomes, work) => {
+    plan = outcomes
     requests = 0
     const result = await work().catch((error) => error)
     return [result, requests]
@@ -96,9 +96,9 @@ test('requests for tokens are repeated when that is safe', { timeout }, async (t
   assert.deepEqual(await during(['lost'], () => app.revoke(second.refreshToken)), [undefined, 2])
   await assert.rejects(app.refresh(second.refreshToken), { code: 'invalid_grant' })
   // A code works once. Without a response, nobody knows whether it was used.
-  for (const fate of ['lost', 'never sent', 500]) {
-    const [error, count] = await during([fate], () => app.exchange(callbackUrl, request))
-    assert.ok(fate === 500 ? error instanceof OAuthError : error instanceof ConnectionError, `${error}`)
+  for (const outcome of ['lost', 'never sent', 500]) {
+    const [error, count] = await during([outcome], () => app.exchange(callbackUrl, request))
+    assert.ok(outcome === 500 ? error instanceof OAuthError : error instanceof ConnectionError, `${error}`)
     assert.equal(count, 1)
   }
 })

@@ -7,7 +7,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 
@@ -66,30 +66,33 @@ test('has no dependencies', async () => {
   assert.deepEqual((await readdir(join(project, 'node_modules'))).filter((name) => !name.startsWith('.')), ['touchline'])
 })
 
-test(`Node.js ${process.version}`, { timeout }, async (t) => {
-  await smoke(t, process.execPath, [])
-})
+// They mostly wait, so they run at once.
+describe('runtimes', { concurrency: 5 }, () => {
+  test(`Node.js ${process.version}`, { timeout }, async (t) => {
+    await smoke(t, process.execPath, [])
+  })
 
-test('Node.js 22 or newer', { timeout }, async (t) => {
-  await smoke(t, process.env.TOUCHLINE_NODE_22, [])
-})
+  test('Node.js 22 or newer', { timeout }, async (t) => {
+    await smoke(t, process.env.TOUCHLINE_NODE_22, [])
+  })
 
-test('a service on PostgreSQL', { timeout }, async (t) => {
-  const other = await Service.start([], { TOUCHLINE_DATABASE: process.env.TOUCHLINE_TEST_POSTGRES })
-  t.after(() => other.stop())
-  const { key } = await other.club('Harbour')
-  await smoke(t, process.execPath, [], { to: other, key })
-})
+  test('a service on PostgreSQL', { timeout }, async (t) => {
+    const other = await Service.start([], { TOUCHLINE_DATABASE: process.env.TOUCHLINE_TEST_POSTGRES })
+    t.after(() => other.stop())
+    const { key } = await other.club('Harbour')
+    await smoke(t, process.execPath, [], { to: other, key })
+  })
 
-test('Deno', { timeout }, async (t) => {
-  const cache = await mkdtemp(join(tmpdir(), 'touchline-deno-'))
-  t.after(() => rm(cache, { recursive: true, force: true }))
-  const args = ['run', '--allow-net', '--allow-env', '--allow-read', '--no-remote']
-  await smoke(t, process.env.TOUCHLINE_DENO, args, { DENO_DIR: cache, DENO_NO_UPDATE_CHECK: '1' })
-})
+  test('Deno', { timeout }, async (t) => {
+    const cache = await mkdtemp(join(tmpdir(), 'touchline-deno-'))
+    t.after(() => rm(cache, { recursive: true, force: true }))
+    const args = ['run', '--allow-net', '--allow-env', '--allow-read', '--no-remote']
+    await smoke(t, process.env.TOUCHLINE_DENO, args, { DENO_DIR: cache, DENO_NO_UPDATE_CHECK: '1' })
+  })
 
-test('Bun', { timeout }, async (t) => {
-  await smoke(t, process.env.TOUCHLINE_BUN, [], { DO_NOT_TRACK: '1' })
+  test('Bun', { timeout }, async (t) => {
+    await smoke(t, process.env.TOUCHLINE_BUN, [], { DO_NOT_TRACK: '1' })
+  })
 })
 
 test('workers: the bundle needs nothing but web standards', { timeout }, async () => {
@@ -113,35 +116,25 @@ test('CommonJS', async () => {
 
 test('types: the compiler accepts what is right, and rejects what is wrong', { timeout }, async () => {
   await cp(join(folder, 'test/types.test-d.ts'), join(project, 'types.ts'))
-  await copyModule('expect-type')
-  await compile('types.ts', { lib: ['ES2022', 'DOM', 'DOM.AsyncIterable'], types: [] })
-})
-
-test('types: a project for Node.js, without those of browsers', { timeout }, async () => {
-  for (const name of ['@types/node', 'undici-types']) await copyModule(name)
-  const program = `
-    import { Touchline, type Team } from 'touchline'
-    import { verify } from 'touchline/webhooks'
-    export type { Team }
-    const touchline = new Touchline({ apiKey: 'tl_live_x', fetch })
-    for await (const team of touchline.teams.list({}, { signal: AbortSignal.timeout(10) })) console.log(team.name)
-    console.log(await (await touchline.exports.roster()).text(), await verify(Buffer.from(''), {}, 'whsec_x'))`
-  await writeFile(join(project, 'server.ts'), program)
-  await compile('server.ts', { lib: ['ES2022'], types: ['node'], isolatedModules: true, verbatimModuleSyntax: true, exactOptionalPropertyTypes: true })
-})
-
-/** Copies a package that only types need. */
-async function copyModule(name) {
-  const source = dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
-  await cp(source, join(project, 'node_modules', name), { recursive: true })
-}
-
-/** Compiles a file of the new project with `--strict` and these options. */
-async function compile(file, options) {
-  const compilerOptions = { strict: true, noEmit: true, target: 'ES2022', module: 'NodeNext', ...options }
-  await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [file] }))
+  const { resolve } = createRequire(import.meta.url)
+  for (const name of ['expect-type', '@types/node', 'undici-types']) {
+    await cp(dirname(resolve(`${name}/package.json`)), join(project, 'node_modules', name), { recursive: true })
+  }
+  // A server, which has not the types of a browser. The examples of the guides have them.
+  const compilerOptions = {
+    strict: true,
+    noEmit: true,
+    target: 'ES2022',
+    module: 'NodeNext',
+    lib: ['ES2022'],
+    types: ['node'],
+    isolatedModules: true,
+    verbatimModuleSyntax: true,
+    exactOptionalPropertyTypes: true,
+  }
+  await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['types.ts'] }))
   await run(join(folder, 'node_modules/.bin/tsc'), ['-p', project]).catch(({ stdout }) => assert.fail(stdout))
-}
+})
 
 /** A minified bundle of a program that uses the installed package. */
 async function bundle(contents) {

@@ -15,6 +15,19 @@ const run = promisify(execFile)
 const timeout = TIMEOUT
 const ENTITIES = { '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#x27;': "'", '&#39;': "'", '&amp;': '&' }
 
+/** What examples of the README use without declaring it. */
+const NAMES = {
+  touchline: "import('touchline').Touchline",
+  team: "import('touchline').Team",
+  store: "import('touchline/oauth').TokenStore",
+  id: 'string',
+  baseUrl: 'string',
+  clientId: 'string',
+  clientSecret: 'string',
+  callbackUrl: 'string',
+  lastSequence: 'number',
+}
+
 let service
 let project
 let pages
@@ -38,33 +51,26 @@ function examples(language) {
   return blocks.map(([, html]) => html.replaceAll(/<[^>]*>/g, '').replaceAll(/&#?\w+;/g, (entity) => ENTITIES[entity] ?? entity))
 }
 
-test('the TypeScript examples compile, one for each operation', { timeout }, async () => {
+test('the TypeScript examples of the reference, one for each operation, and of the README compile', { timeout }, async () => {
   const all = examples('ts').filter((text) => text.includes('touchline.'))
   for (const { id, names } of await operations()) {
     assert.ok(all.some((text) => text.includes(`touchline.${names.join('.')}(`)), `${id} has no example`)
   }
-  await compile(project, Object.fromEntries(all.map((text, number) => [`example-${number}.ts`, text])))
+  const blocks = await readmeExamples()
+  assert.ok(blocks.length >= 8, `${blocks.length} examples`)
+  const named = (name, texts) => texts.map((text, number) => [`${name}-${number}.ts`, text])
+  await compile(project, Object.fromEntries([...named('example', all), ...named('readme', blocks)]))
 })
 
-/** What the examples of the README use without declaring it. */
-const NAMES = `
-  export {}
-  declare global {
-    const touchline: import('touchline').Touchline
-    const team: import('touchline').Team
-    const store: import('touchline/oauth').TokenStore
-    const id: string, baseUrl: string, clientId: string, clientSecret: string, callbackUrl: string
-    const lastSequence: number
-  }
-`
-
-test('the examples of the README compile', { timeout }, async () => {
+/** The examples of the README, with what they use. */
+async function readmeExamples() {
   const readme = await readFile(new URL('README.md', ROOT), 'utf8')
-  const all = [...readme.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, text]) => text)
-  assert.ok(all.length >= 8, `${all.length} examples`)
-  const examples = Object.fromEntries(all.map((text, number) => [`readme-${number}.ts`, text]))
-  await compile(project, { 'names.d.ts': NAMES, ...examples })
-})
+  return [...readme.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, text]) => {
+    const isOwn = (name) => new RegExp(`^const[^=]*\\b${name}\\b`, 'm').test(text)
+    const used = Object.entries(NAMES).filter(([name]) => !isOwn(name))
+    return text + used.map(([name, type]) => `declare const ${name}: ${type}\n`).join('')
+  })
+}
 
 test('the Python examples are valid', { timeout }, async () => {
   const all = examples('python')

@@ -134,7 +134,7 @@ export class OAuthApp {
 
   /**
    * Exchanges the URL with which the user came back for tokens. Checks `state` and the issuer. A code works once, so the
-   * request is repeated only if the service was too busy for it (429 or 503). After another failure, ask the user again.
+   * request is repeated only if the service was too busy for it (429 or `temporarily_unavailable`). After another failure, ask the user again.
    */
   async exchange(callbackUrl: string | URL, expected: { state: string; codeVerifier: string }): Promise<Tokens> {
     const callback = new URL(callbackUrl, this.#options.redirectUri).searchParams
@@ -218,7 +218,9 @@ export class OAuthApp {
       const answer = parseObject(text)
       if (response.ok && answer) return answer
       if (response.ok) throw new ConnectionError(`The response is not JSON. Is ${url} an address of Touchline?`)
-      const { error = STATUS_CODES[response.status] ?? 'server_error', error_description, detail } = answer ?? {}
+      // A problem document says that the service was too slow, and that the request may still take effect.
+      const code = (answer ? undefined : STATUS_CODES[response.status]) ?? 'server_error'
+      const { error = code, error_description, detail } = answer ?? {}
       const description = error_description ?? detail ?? `HTTP status ${response.status}`
       throw new OAuthError(String(error), String(description), response.status, response.headers)
     })
@@ -230,7 +232,7 @@ const STATUS_CODES: Record<number, string> = { 429: 'slow_down', 503: 'temporari
 
 /** Whether the service was too busy for a request, and so did nothing. */
 function isRefused(error: unknown): boolean {
-  return error instanceof OAuthError && (error.status === 429 || error.status === 503)
+  return error instanceof OAuthError && (error.status === 429 || error.code === 'temporarily_unavailable')
 }
 
 function parseObject(text: string): Record<string, unknown> | null {

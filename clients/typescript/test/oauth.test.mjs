@@ -68,6 +68,7 @@ test('requests for tokens are repeated when that is safe', { timeout }, async (t
     requests += 1
     const outcome = plan.shift()
     if (typeof outcome === 'number') return response.writeHead(outcome, { 'Retry-After': '0' }).end('Out of order')
+    if (outcome === 'too slow') return response.writeHead(503).end('{"code": "overloaded", "detail": "It may still take effect."}')
     if (outcome === 'never sent') return request.socket.destroy()
     const answer = await forward()
     if (outcome === 'lost') return request.socket.destroy()
@@ -96,9 +97,10 @@ test('requests for tokens are repeated when that is safe', { timeout }, async (t
   assert.deepEqual(await during(['lost'], () => app.revoke(second.refreshToken)), [undefined, 2])
   await assert.rejects(app.refresh(second.refreshToken), { code: 'invalid_grant' })
   // A code works once. Without a response, nobody knows whether it was used.
-  for (const outcome of ['lost', 'never sent', 500]) {
+  for (const outcome of ['lost', 'never sent', 'too slow', 500]) {
     const [error, count] = await during([outcome], () => app.exchange(callbackUrl, request))
-    assert.ok(outcome === 500 ? error instanceof OAuthError : error instanceof ConnectionError, `${error}`)
+    const Class = ['lost', 'never sent'].includes(outcome) ? ConnectionError : OAuthError
+    assert.ok(error instanceof Class && error.retryable, `${error}`)
     assert.equal(count, 1)
   }
 })

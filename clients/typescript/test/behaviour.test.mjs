@@ -131,6 +131,23 @@ test('a change is made once, however often its response is lost', { timeout }, a
   assert.equal(new Set(keys).size, 2)
 })
 
+test('a secret is not lost with the response that shows it', { timeout }, async (t) => {
+  const lossy = () => proxy(t, service, async (forward, request, response, count) => {
+    const answer = await forward()
+    if (count === 1) return request.socket.destroy()
+    send(response, answer)
+  })
+  const unlucky = async () => client({ baseUrl: await lossy() })
+  const webhook = await (await unlucky()).webhooks.create({ url: 'https://hooks.example.org/once', events: ['team.*'] })
+  const rotated = await (await unlucky()).webhooks.rotateSecret(webhook.id)
+  const team = await touchline.teams.create({ name: 'Calendar' })
+  const feed = await (await unlucky()).calendarFeeds.create({ team_id: team.id })
+  assert.match(webhook.secret, /^whsec_/)
+  assert.match(rotated.secret, /^whsec_/)
+  assert.notEqual(rotated.secret, webhook.secret)
+  assert.equal((await fetch(feed.url)).status, 200)
+})
+
 test('an idempotency key of the caller repeats a change after a crash', { timeout }, async () => {
   const options = { idempotencyKey: 'import-row-17' }
   const one = await touchline.teams.create({ name: 'Row 17' }, options)

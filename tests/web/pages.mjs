@@ -461,6 +461,16 @@ export const PAGES = [
   ['own-due', '/dues/{id}', 'family', at((w) => `/dues/${w.due.id}`)],
   ['own-receipt', '/dues/{id}/receipt', 'family', at((w) => `/dues/${w.due.id}/receipt`)],
   ['attendance', '/events/{event}/attendance', 'owner', at((w) => `/events/${w.practice.id}/attendance`)],
+  ['event-played', '/events/{event}', 'owner', at((w) => `/events/${w.played.id}`)],
+  ['event-result', '/events/{event}/result', 'owner', at((w) => `/events/${w.game.id}/result`)],
+  ['event-result-known', '/events/{event}/result', 'owner', at((w) => `/events/${w.played.id}/result`)],
+  ['event-result-wrong', '/events/{event}/result', 'owner', async (page, w) => {
+    await page.goto(`/events/${w.game.id}/result`)
+    await page.getByLabel('Our score').fill('3')
+    await press(page, 'Save result')
+    await page.getByText('The result was not saved').waitFor()
+  }, 422],
+  ['event-result-delete', '/events/{event}/result/delete', 'owner', at((w) => `/events/${w.played.id}/result/delete`)],
   ['attendance-wrong', '/events/{event}/attendance', 'owner', async (page, w) => {
     await page.goto(`/events/${w.practice.id}/attendance`)
     await press(page, 'Save')

@@ -114,6 +114,12 @@ export class World {
     const practice = (starts_at) => must('POST', '/events', { team_id: team.id, type: 'practice', title: names.note, starts_at })
     this.practice = await practice(inHours(1))
     this.later = await practice(inHours(100))
+    const game = { team_id: team.id, type: 'game', opponent: names.person, home_away: 'away' }
+    this.game = await must('POST', '/events', { ...game, starts_at: inHours(2) })
+    this.played = await must('POST', '/events', { ...game, starts_at: inHours(3) })
+    const periods = [{ for: 1, against: 0 }, { for: 1, against: 2 }]
+    const score = { score_for: 2, score_against: 2, periods, overtime: true, shootout: { for: 4, against: 3 } }
+    await must('PUT', `/events/${this.played.id}/result`, score)
     const { page } = this.owner
     this.apiKey = await makeKey(page, names.key)
     await page.goto('/admin/members/invite')

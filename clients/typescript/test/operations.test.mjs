@@ -102,7 +102,7 @@ test('people', { timeout }, async () => {
 })
 
 test('events', { timeout }, async () => {
-  const { events, locations, rsvps, duties, attendance, calendarFeeds } = touchline
+  const { events, locations, rsvps, duties, results, attendance, calendarFeeds } = touchline
   const pitch = await locations.create({ name: 'Lower pitch' })
   assert.equal((await locations.update(pitch.id, { notes: 'Gate code at the desk' })).notes, 'Gate code at the desk')
   assert.deepEqual((await locations.list().all()).map(({ id }) => id), [pitch.id])
@@ -127,6 +127,9 @@ test('events', { timeout }, async () => {
   const [duty] = game.duties
   await duties.assign(game.id, duty.id, coach.person_id)
   await duties.unassign(game.id, duty.id, coach.person_id)
+  const scored = await results.record(game.id, { score_for: 3, score_against: 2 })
+  assert.equal(scored.result.outcome, 'win')
+  assert.equal((await results.delete(game.id)).result, null)
   await attendance.record(game.id, { entries: [{ member_id: player.id, status: 'present' }] })
   assert.equal((await attendance.get(game.id)).entries.find(({ member_id }) => member_id === player.id).status, 'present')
   assert.ok((await attendance.listForTeam(team.id).all()).length >= 1)

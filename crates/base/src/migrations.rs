@@ -41,4 +41,5 @@ pub const MIGRATIONS: &[Migration] = migrations![
     "0026_withheld_messages",
     "0027_request_log",
     "0028_repeated_secrets",
+    "0029_results",
 ];

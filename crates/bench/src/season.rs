@@ -337,6 +337,7 @@ fn new_event(
         status: Status::Scheduled,
         cancel_reason: None,
         cancelled_at: None,
+        result: None,
         asked_count: 0,
         yes_count: 0,
         no_count: 0,

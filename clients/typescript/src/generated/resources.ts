@@ -460,6 +460,30 @@ export class DutiesResource {
   }
 }
 
+export class ResultsResource {
+  constructor(private readonly transport: Transport) {}
+
+  /**
+   * Record the result of a game.
+   *
+   * Records or replaces the result, seen from the team of the event. A final score or a forfeit completes the event. Send
+   * `in_progress` while the game is played: its score can be replaced as often as you like. A result can be recorded from
+   * 24 hours before the start. It can be corrected later; the previous value is kept in the audit log.
+   */
+  record(eventId: string, body: t.ResultsRecordData['body'], options?: RequestOptions): ApiPromise<t.TeamEvent> {
+    return this.transport.request<t.TeamEvent>({ method: 'PUT', path: `/events/${segment('eventId', eventId)}/result`, body }, options)
+  }
+
+  /**
+   * Delete the result of a game.
+   *
+   * Use this for a result that was recorded for the wrong game. The event is scheduled again.
+   */
+  delete(eventId: string, options?: RequestOptions): ApiPromise<t.TeamEvent> {
+    return this.transport.request<t.TeamEvent>({ method: 'DELETE', path: `/events/${segment('eventId', eventId)}/result` }, options)
+  }
+}
+
 export class RsvpsResource {
   constructor(private readonly transport: Transport) {}
 
@@ -1515,6 +1539,7 @@ export class Resources {
   readonly events: EventsResource
   readonly attendance: AttendanceResource
   readonly duties: DutiesResource
+  readonly results: ResultsResource
   readonly rsvps: RsvpsResource
   readonly exports: ExportsResource
   readonly files: FilesResource
@@ -1546,6 +1571,7 @@ export class Resources {
     this.events = new EventsResource(transport)
     this.attendance = new AttendanceResource(transport)
     this.duties = new DutiesResource(transport)
+    this.results = new ResultsResource(transport)
     this.rsvps = new RsvpsResource(transport)
     this.exports = new ExportsResource(transport)
     this.files = new FilesResource(transport)

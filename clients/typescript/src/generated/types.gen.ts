@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}/api/public/v1` | (string & {});
 };
 
-export type Webhooks = NotificationAccountUpdatedWebhookRequest | NotificationAttendanceRecordedWebhookRequest | NotificationAwayDateCreatedWebhookRequest | NotificationAwayDateDeletedWebhookRequest | NotificationCalendarFeedCreatedWebhookRequest | NotificationCalendarFeedRevokedWebhookRequest | NotificationDiscountArchivedWebhookRequest | NotificationDiscountCreatedWebhookRequest | NotificationDiscountUpdatedWebhookRequest | NotificationDuesChargedWebhookRequest | NotificationDuesPaidWebhookRequest | NotificationDuesPaymentRecordedWebhookRequest | NotificationDuesRefundFailedWebhookRequest | NotificationDuesRefundedWebhookRequest | NotificationDuesUpdatedWebhookRequest | NotificationDuesWaivedWebhookRequest | NotificationEventCancelledWebhookRequest | NotificationEventCreatedWebhookRequest | NotificationEventDeletedWebhookRequest | NotificationEventUpdatedWebhookRequest | NotificationLocationArchivedWebhookRequest | NotificationLocationCreatedWebhookRequest | NotificationLocationUpdatedWebhookRequest | NotificationMessagePostedWebhookRequest | NotificationMessageReadWebhookRequest | NotificationMessageRetractedWebhookRequest | NotificationMessageScheduledWebhookRequest | NotificationMessageUpdatedWebhookRequest | NotificationMessageTemplateCreatedWebhookRequest | NotificationMessageTemplateDeletedWebhookRequest | NotificationMessageTemplateUpdatedWebhookRequest | NotificationOrderBuyerErasedWebhookRequest | NotificationOrderCancelledWebhookRequest | NotificationOrderFulfilledWebhookRequest | NotificationOrderPaidWebhookRequest | NotificationOrderPlacedWebhookRequest | NotificationOrderRefundFailedWebhookRequest | NotificationOrderRefundedWebhookRequest | NotificationOrderUpdatedWebhookRequest | NotificationPaymentDisputedWebhookRequest | NotificationPaymentUnmatchedWebhookRequest | NotificationPaymentSettingsUpdatedWebhookRequest | NotificationPingWebhookRequest | NotificationProductArchivedWebhookRequest | NotificationProductCreatedWebhookRequest | NotificationProductUpdatedWebhookRequest | NotificationRefundCompletedWebhookRequest | NotificationRefundFailedWebhookRequest | NotificationRosterMemberAddedWebhookRequest | NotificationRosterMemberRemovedWebhookRequest | NotificationRosterMemberUpdatedWebhookRequest | NotificationRosterPersonMergedWebhookRequest | NotificationRosterPersonUpdatedWebhookRequest | NotificationRsvpAnsweredWebhookRequest | NotificationTeamArchivedWebhookRequest | NotificationTeamCreatedWebhookRequest | NotificationTeamRestoredWebhookRequest | NotificationTeamUpdatedWebhookRequest | NotificationUserJoinedWebhookRequest | NotificationUserRemovedWebhookRequest | NotificationUserRoleChangedWebhookRequest | NotificationWebhookDisabledWebhookRequest;
+export type Webhooks = NotificationAccountUpdatedWebhookRequest | NotificationAttendanceRecordedWebhookRequest | NotificationAwayDateCreatedWebhookRequest | NotificationAwayDateDeletedWebhookRequest | NotificationCalendarFeedCreatedWebhookRequest | NotificationCalendarFeedRevokedWebhookRequest | NotificationDiscountArchivedWebhookRequest | NotificationDiscountCreatedWebhookRequest | NotificationDiscountUpdatedWebhookRequest | NotificationDuesChargedWebhookRequest | NotificationDuesPaidWebhookRequest | NotificationDuesPaymentRecordedWebhookRequest | NotificationDuesRefundFailedWebhookRequest | NotificationDuesRefundedWebhookRequest | NotificationDuesUpdatedWebhookRequest | NotificationDuesWaivedWebhookRequest | NotificationEventCancelledWebhookRequest | NotificationEventCompletedWebhookRequest | NotificationEventCreatedWebhookRequest | NotificationEventDeletedWebhookRequest | NotificationEventUpdatedWebhookRequest | NotificationLocationArchivedWebhookRequest | NotificationLocationCreatedWebhookRequest | NotificationLocationUpdatedWebhookRequest | NotificationMessagePostedWebhookRequest | NotificationMessageReadWebhookRequest | NotificationMessageRetractedWebhookRequest | NotificationMessageScheduledWebhookRequest | NotificationMessageUpdatedWebhookRequest | NotificationMessageTemplateCreatedWebhookRequest | NotificationMessageTemplateDeletedWebhookRequest | NotificationMessageTemplateUpdatedWebhookRequest | NotificationOrderBuyerErasedWebhookRequest | NotificationOrderCancelledWebhookRequest | NotificationOrderFulfilledWebhookRequest | NotificationOrderPaidWebhookRequest | NotificationOrderPlacedWebhookRequest | NotificationOrderRefundFailedWebhookRequest | NotificationOrderRefundedWebhookRequest | NotificationOrderUpdatedWebhookRequest | NotificationPaymentDisputedWebhookRequest | NotificationPaymentUnmatchedWebhookRequest | NotificationPaymentSettingsUpdatedWebhookRequest | NotificationPingWebhookRequest | NotificationProductArchivedWebhookRequest | NotificationProductCreatedWebhookRequest | NotificationProductUpdatedWebhookRequest | NotificationRefundCompletedWebhookRequest | NotificationRefundFailedWebhookRequest | NotificationResultDeletedWebhookRequest | NotificationResultRecordedWebhookRequest | NotificationRosterMemberAddedWebhookRequest | NotificationRosterMemberRemovedWebhookRequest | NotificationRosterMemberUpdatedWebhookRequest | NotificationRosterPersonMergedWebhookRequest | NotificationRosterPersonUpdatedWebhookRequest | NotificationRsvpAnsweredWebhookRequest | NotificationTeamArchivedWebhookRequest | NotificationTeamCreatedWebhookRequest | NotificationTeamRestoredWebhookRequest | NotificationTeamUpdatedWebhookRequest | NotificationUserJoinedWebhookRequest | NotificationUserRemovedWebhookRequest | NotificationUserRoleChangedWebhookRequest | NotificationWebhookDisabledWebhookRequest;
 
 /**
  * A club or league.
@@ -3554,6 +3554,49 @@ export type EventCancelledEvent = {
 };
 
 /**
+ * The result of a game was recorded: the game is over.
+ */
+export type EventCompletedEvent = {
+    /**
+     * ID of the account in which the change happened.
+     */
+    account_id: AccountId;
+    /**
+     * API version of the body.
+     */
+    api_version: 'v1';
+    /**
+     * The changed object and its previous values.
+     */
+    data: {
+        /**
+         * The object right after the change.
+         */
+        object: TeamEvent;
+        /**
+         * Previous values of the changed fields; `null` if the notification does not report a change.
+         */
+        previous: TeamEventPreviousValues | null;
+    };
+    /**
+     * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
+     */
+    id: NotificationId;
+    /**
+     * Sequence number in the account's log. Numbers have no gaps and follow the order of the changes.
+     */
+    sequence: number;
+    /**
+     * When the change happened.
+     */
+    timestamp: Timestamp;
+    /**
+     * Type of the notification.
+     */
+    type: 'event.completed';
+};
+
+/**
  * A warning that an event overlaps with another one.
  */
 export type EventConflict = {
@@ -3832,7 +3875,7 @@ export type EventLocationResponse = {
  *
  * - `cancelled`: The event does not take place. It stays visible.
  *
- * - `completed`: Reserved for events with a recorded result. Not used yet.
+ * - `completed`: The game is over and its result is recorded.
  *
  * - `postponed`: The event takes place at a later time that is not known yet.
  */
@@ -4022,6 +4065,52 @@ export type FulfillOrderRequest = {
      * Units to fulfill. Default: all units that are not fulfilled yet.
      */
     lines?: Array<OrderLineQuantity> | null;
+};
+
+/**
+ * The result of a game.
+ */
+export type GameResult = {
+    /**
+     * Which side forfeited the game; `null` if none did.
+     */
+    forfeited_by: ResultSide | null;
+    /**
+     * How the game ended for the team of the event; `null` if it is not over or does not count.
+     */
+    outcome: ResultOutcome | null;
+    /**
+     * Whether there was overtime.
+     */
+    overtime: boolean;
+    /**
+     * The points in each period, such as halves, quarters or sets.
+     */
+    periods: Array<ScoreInput>;
+    /**
+     * When the result was recorded or last changed.
+     */
+    recorded_at: Timestamp;
+    /**
+     * ID of the user or key that recorded the result or last changed it.
+     */
+    recorded_by: string;
+    /**
+     * Points of the opponent, without a shootout.
+     */
+    score_against: number | null;
+    /**
+     * Points of the team of the event, without a shootout.
+     */
+    score_for: number | null;
+    /**
+     * The shootout after a draw; `null` if there was none.
+     */
+    shootout: ScoreInput | null;
+    /**
+     * Whether the game is over, and how it ended.
+     */
+    status: ResultStatus;
 };
 
 /**
@@ -5739,7 +5828,7 @@ export type NotificationSettingsResponse = {
 /**
  * Type of a notification. More values may be added.
  */
-export type NotificationType = 'team.created' | 'team.updated' | 'team.archived' | 'team.restored' | 'roster.member_added' | 'roster.member_updated' | 'roster.member_removed' | 'roster.person_updated' | 'roster.person_merged' | 'event.created' | 'event.updated' | 'event.cancelled' | 'event.deleted' | 'location.created' | 'location.updated' | 'location.archived' | 'rsvp.answered' | 'calendar_feed.created' | 'calendar_feed.revoked' | 'attendance.recorded' | 'away_date.created' | 'away_date.deleted' | 'message_template.created' | 'message_template.updated' | 'message_template.deleted' | 'message.posted' | 'message.scheduled' | 'message.updated' | 'message.retracted' | 'message.read' | 'payment_settings.updated' | 'product.created' | 'product.updated' | 'product.archived' | 'discount.created' | 'discount.updated' | 'discount.archived' | 'order.placed' | 'order.updated' | 'order.paid' | 'order.fulfilled' | 'order.cancelled' | 'order.refunded' | 'order.refund_failed' | 'order.buyer_erased' | 'dues.charged' | 'dues.updated' | 'dues.payment_recorded' | 'dues.paid' | 'dues.waived' | 'dues.refunded' | 'dues.refund_failed' | 'refund.completed' | 'refund.failed' | 'payment.disputed' | 'payment.unmatched' | 'account.updated' | 'user.joined' | 'user.role_changed' | 'user.removed' | 'webhook.disabled' | 'ping' | (string & {});
+export type NotificationType = 'team.created' | 'team.updated' | 'team.archived' | 'team.restored' | 'roster.member_added' | 'roster.member_updated' | 'roster.member_removed' | 'roster.person_updated' | 'roster.person_merged' | 'event.created' | 'event.updated' | 'event.cancelled' | 'event.completed' | 'event.deleted' | 'result.recorded' | 'result.deleted' | 'location.created' | 'location.updated' | 'location.archived' | 'rsvp.answered' | 'calendar_feed.created' | 'calendar_feed.revoked' | 'attendance.recorded' | 'away_date.created' | 'away_date.deleted' | 'message_template.created' | 'message_template.updated' | 'message_template.deleted' | 'message.posted' | 'message.scheduled' | 'message.updated' | 'message.retracted' | 'message.read' | 'payment_settings.updated' | 'product.created' | 'product.updated' | 'product.archived' | 'discount.created' | 'discount.updated' | 'discount.archived' | 'order.placed' | 'order.updated' | 'order.paid' | 'order.fulfilled' | 'order.cancelled' | 'order.refunded' | 'order.refund_failed' | 'order.buyer_erased' | 'dues.charged' | 'dues.updated' | 'dues.payment_recorded' | 'dues.paid' | 'dues.waived' | 'dues.refunded' | 'dues.refund_failed' | 'refund.completed' | 'refund.failed' | 'payment.disputed' | 'payment.unmatched' | 'account.updated' | 'user.joined' | 'user.role_changed' | 'user.removed' | 'webhook.disabled' | 'ping' | (string & {});
 
 /**
  * An order: products that somebody bought.
@@ -8081,6 +8170,41 @@ export type RecordDuePaymentRequest = {
 };
 
 /**
+ * The result of a game, seen from the team of the event.
+ */
+export type RecordResultRequest = {
+    /**
+     * Which side forfeited the game. Required if `status` is `forfeit`, otherwise not allowed.
+     */
+    forfeited_by?: 'us' | 'them' | null;
+    /**
+     * Whether there was overtime. Default: `false`.
+     */
+    overtime?: boolean;
+    /**
+     * The points in each period. They must add up to the score, or the score must be the number of periods that each
+     * side won, as in volleyball.
+     */
+    periods?: Array<ScoreInputInput>;
+    /**
+     * Points of the opponent, without a shootout. Required, except for a forfeited or abandoned game.
+     */
+    score_against?: number | null;
+    /**
+     * Points of the team of the event, without a shootout. Required, except for a forfeited or abandoned game.
+     */
+    score_for?: number | null;
+    /**
+     * The shootout after a draw. The score may also contain one point for its winner, as in ice hockey.
+     */
+    shootout?: ScoreInputInput | null;
+    /**
+     * Whether the game is over, and how it ended. Default: `final`.
+     */
+    status?: 'final' | 'in_progress' | 'forfeit' | 'abandoned';
+};
+
+/**
  * A refund of a payment.
  */
 export type Refund = {
@@ -8664,6 +8788,119 @@ export type ReplayWebhookRequest = ({
      */
     until?: Timestamp | null;
 };
+
+/**
+ * The result of a game was deleted. The game is scheduled again.
+ */
+export type ResultDeletedEvent = {
+    /**
+     * ID of the account in which the change happened.
+     */
+    account_id: AccountId;
+    /**
+     * API version of the body.
+     */
+    api_version: 'v1';
+    /**
+     * The changed object and its previous values.
+     */
+    data: {
+        /**
+         * The object right after the change.
+         */
+        object: TeamEvent;
+        /**
+         * Previous values of the changed fields; `null` if the notification does not report a change.
+         */
+        previous: TeamEventPreviousValues | null;
+    };
+    /**
+     * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
+     */
+    id: NotificationId;
+    /**
+     * Sequence number in the account's log. Numbers have no gaps and follow the order of the changes.
+     */
+    sequence: number;
+    /**
+     * When the change happened.
+     */
+    timestamp: Timestamp;
+    /**
+     * Type of the notification.
+     */
+    type: 'result.deleted';
+};
+
+/**
+ * How a game ended for the team of the event. More values may be added.
+ */
+export type ResultOutcome = 'win' | 'draw' | 'loss' | (string & {});
+
+/**
+ * The result of a game was recorded or corrected, or its running score changed.
+ */
+export type ResultRecordedEvent = {
+    /**
+     * ID of the account in which the change happened.
+     */
+    account_id: AccountId;
+    /**
+     * API version of the body.
+     */
+    api_version: 'v1';
+    /**
+     * The changed object and its previous values.
+     */
+    data: {
+        /**
+         * The object right after the change.
+         */
+        object: TeamEvent;
+        /**
+         * Previous values of the changed fields; `null` if the notification does not report a change.
+         */
+        previous: TeamEventPreviousValues | null;
+    };
+    /**
+     * Unique ID of the notification, the same in every attempt. Use it to detect duplicates.
+     */
+    id: NotificationId;
+    /**
+     * Sequence number in the account's log. Numbers have no gaps and follow the order of the changes.
+     */
+    sequence: number;
+    /**
+     * When the change happened.
+     */
+    timestamp: Timestamp;
+    /**
+     * Type of the notification.
+     */
+    type: 'result.recorded';
+};
+
+/**
+ * One of the two sides of a game. More values may be added.
+ *
+ * - `us`: The team of the event.
+ *
+ * - `them`: The opponent.
+ */
+export type ResultSide = 'us' | 'them' | (string & {});
+
+/**
+ * Whether a game is over, and how it ended. More values may be added.
+ *
+ * - `final`: The game is over.
+ *
+ * - `in_progress`: The game is being played; the score can still change.
+ *
+ * - `forfeit`: A team did not play, or lost by a decision.
+ *
+ * - `abandoned`: The game was broken off and does not count.
+ */
+export type ResultStatus = 'final' | 'in_progress' | 'forfeit' | 'abandoned' | (string & {});
 
 export type RosterBatchEntry = ({
     /**
@@ -9317,6 +9554,34 @@ export type RsvpSnapshotPreviousValues = {
 export type ScopeName = 'teams:read' | 'teams:write' | 'events:read' | 'events:write' | 'roster:read' | 'roster:write' | 'messages:read' | 'messages:write' | 'orders:read' | 'orders:write' | 'stats:read' | 'webhooks:write' | (string & {});
 
 /**
+ * The points of both sides in a period or a shootout.
+ */
+export type ScoreInput = {
+    /**
+     * Points of the opponent.
+     */
+    against: number;
+    /**
+     * Points of the team of the event.
+     */
+    for: number;
+};
+
+/**
+ * The points of both sides in a period or a shootout.
+ */
+export type ScoreInputInput = {
+    /**
+     * Points of the opponent.
+     */
+    against: number;
+    /**
+     * Points of the team of the event.
+     */
+    for: number;
+};
+
+/**
  * Series ID: `ser_` and 26 characters.
  */
 export type SeriesId = string;
@@ -9651,11 +9916,9 @@ export type TeamEvent = {
      */
     recurrence: string | null;
     /**
-     * Reserved for the result of the event. Always `null`: results cannot be recorded yet.
+     * The result of a game, seen from the team of the event; `null` until it is recorded.
      */
-    result: {
-        [key: string]: unknown;
-    } | null;
+    result: GameResult | null;
     /**
      * Number of RSVPs by answer.
      */
@@ -9812,11 +10075,9 @@ export type TeamEventPreviousValues = {
      */
     recurrence?: string | null;
     /**
-     * Reserved for the result of the event. Always `null`: results cannot be recorded yet.
+     * The result of a game, seen from the team of the event; `null` until it is recorded.
      */
-    result?: {
-        [key: string]: unknown;
-    } | null;
+    result?: GameResult | null;
     /**
      * Number of RSVPs by answer.
      */
@@ -11330,8 +11591,14 @@ export type WebhookEvent = ({
 } & EventUpdatedEvent) | ({
     type: 'event.cancelled';
 } & EventCancelledEvent) | ({
+    type: 'event.completed';
+} & EventCompletedEvent) | ({
     type: 'event.deleted';
 } & EventDeletedEvent) | ({
+    type: 'result.recorded';
+} & ResultRecordedEvent) | ({
+    type: 'result.deleted';
+} & ResultDeletedEvent) | ({
     type: 'location.created';
 } & LocationCreatedEvent) | ({
     type: 'location.updated';
@@ -13693,7 +13960,7 @@ export type EventsListData = {
          *
          * - `cancelled`: The event does not take place. It stays visible.
          *
-         * - `completed`: Reserved for events with a recorded result. Not used yet.
+         * - `completed`: The game is over and its result is recorded.
          *
          * - `postponed`: The event takes place at a later time that is not known yet.
          */
@@ -14595,6 +14862,182 @@ export type EventsPostponeResponses = {
 };
 
 export type EventsPostponeResponse = EventsPostponeResponses[keyof EventsPostponeResponses];
+
+export type ResultsDeleteData = {
+    body?: never;
+    headers?: {
+        /**
+         * A unique key for this request, 1 to 255 visible ASCII characters. Repeating the request with the same key within 24 hours has no further effect and returns the first response.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The `ETag` of the version you want to change. If the object has changed since, the response is 412.
+         */
+        'If-Match'?: string;
+    };
+    path: {
+        /**
+         * ID of the event.
+         */
+        event_id: EventId;
+    };
+    query?: never;
+    url: '/events/{event_id}/result';
+};
+
+export type ResultsDeleteErrors = {
+    /**
+     * The request is malformed, or a parameter or field is unknown or invalid.
+     */
+    400: Problem;
+    /**
+     * The credentials are missing or invalid.
+     */
+    401: Problem;
+    /**
+     * The credentials lack a required scope or permission.
+     */
+    403: Problem;
+    /**
+     * The object does not exist, or you do not have access to it.
+     */
+    404: Problem;
+    /**
+     * The body did not arrive in time.
+     */
+    408: Problem;
+    /**
+     * The change conflicts with the current state or with another object.
+     */
+    409: Problem;
+    /**
+     * The object has changed since you read it.
+     */
+    412: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not supported.
+     */
+    415: Problem;
+    /**
+     * Some fields are invalid, or the `Idempotency-Key` was used for a different request.
+     */
+    422: Problem;
+    /**
+     * Too many requests. Wait for the number of seconds in `Retry-After`.
+     */
+    429: Problem;
+    /**
+     * An internal error occurred. Retry later.
+     */
+    500: Problem;
+    /**
+     * The service is overloaded or unavailable. Wait for the number of seconds in `Retry-After`.
+     */
+    503: Problem;
+};
+
+export type ResultsDeleteError = ResultsDeleteErrors[keyof ResultsDeleteErrors];
+
+export type ResultsDeleteResponses = {
+    /**
+     * The event without a result.
+     */
+    200: TeamEventResponse;
+};
+
+export type ResultsDeleteResponse = ResultsDeleteResponses[keyof ResultsDeleteResponses];
+
+export type ResultsRecordData = {
+    body: RecordResultRequest;
+    headers?: {
+        /**
+         * A unique key for this request, 1 to 255 visible ASCII characters. Repeating the request with the same key within 24 hours has no further effect and returns the first response.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * The `ETag` of the version you want to change. If the object has changed since, the response is 412.
+         */
+        'If-Match'?: string;
+    };
+    path: {
+        /**
+         * ID of the event.
+         */
+        event_id: EventId;
+    };
+    query?: never;
+    url: '/events/{event_id}/result';
+};
+
+export type ResultsRecordErrors = {
+    /**
+     * The request is malformed, or a parameter or field is unknown or invalid.
+     */
+    400: Problem;
+    /**
+     * The credentials are missing or invalid.
+     */
+    401: Problem;
+    /**
+     * The credentials lack a required scope or permission.
+     */
+    403: Problem;
+    /**
+     * The object does not exist, or you do not have access to it.
+     */
+    404: Problem;
+    /**
+     * The body did not arrive in time.
+     */
+    408: Problem;
+    /**
+     * The change conflicts with the current state or with another object.
+     */
+    409: Problem;
+    /**
+     * The object has changed since you read it.
+     */
+    412: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not supported.
+     */
+    415: Problem;
+    /**
+     * Some fields are invalid, or the `Idempotency-Key` was used for a different request.
+     */
+    422: Problem;
+    /**
+     * Too many requests. Wait for the number of seconds in `Retry-After`.
+     */
+    429: Problem;
+    /**
+     * An internal error occurred. Retry later.
+     */
+    500: Problem;
+    /**
+     * The service is overloaded or unavailable. Wait for the number of seconds in `Retry-After`.
+     */
+    503: Problem;
+};
+
+export type ResultsRecordError = ResultsRecordErrors[keyof ResultsRecordErrors];
+
+export type ResultsRecordResponses = {
+    /**
+     * The event with its result.
+     */
+    200: TeamEventResponse;
+};
+
+export type ResultsRecordResponse = ResultsRecordResponses[keyof ResultsRecordResponses];
 
 export type RsvpsListData = {
     body?: never;
@@ -22261,6 +22704,15 @@ export type NotificationEventCancelledWebhookRequest = {
     query?: never;
 };
 
+export type NotificationEventCompletedWebhookPayload = EventCompletedEvent;
+
+export type NotificationEventCompletedWebhookRequest = {
+    body: NotificationEventCompletedWebhookPayload;
+    key: 'event.completed';
+    path?: never;
+    query?: never;
+};
+
 export type NotificationEventCreatedWebhookPayload = EventCreatedEvent;
 
 export type NotificationEventCreatedWebhookRequest = {
@@ -22536,6 +22988,24 @@ export type NotificationRefundFailedWebhookPayload = RefundFailedEvent;
 export type NotificationRefundFailedWebhookRequest = {
     body: NotificationRefundFailedWebhookPayload;
     key: 'refund.failed';
+    path?: never;
+    query?: never;
+};
+
+export type NotificationResultDeletedWebhookPayload = ResultDeletedEvent;
+
+export type NotificationResultDeletedWebhookRequest = {
+    body: NotificationResultDeletedWebhookPayload;
+    key: 'result.deleted';
+    path?: never;
+    query?: never;
+};
+
+export type NotificationResultRecordedWebhookPayload = ResultRecordedEvent;
+
+export type NotificationResultRecordedWebhookRequest = {
+    body: NotificationResultRecordedWebhookPayload;
+    key: 'result.recorded';
     path?: never;
     query?: never;
 };

@@ -8,6 +8,7 @@ use crate::events::edit::{self, ApplyTo, Cancellation};
 use crate::events::event::{self, EventFilter, HomeAway, Kind};
 use crate::events::event_time::EventTime;
 use crate::events::location::{self, NewLocation};
+use crate::events::result::{self, NewResult};
 use crate::events::rsvp::{self, Choice, NewAnswer};
 use crate::events::schedule::{self, NewEvent};
 use crate::events::volunteers;
@@ -105,6 +106,22 @@ fn create_practices(tx: &Tx<'_>, demo: &DemoTeam, ground: LocationId) -> Result<
     schedule::create(tx, &TeamAccess::AllTeams, new).map(drop)
 }
 
+/// Records one of a few different scores.
+fn record_result(tx: &Tx<'_>, event: EventId, round: usize) -> Result<()> {
+    const SCORES: [(i64, i64); 7] = [(3, 1), (2, 2), (0, 1), (4, 2), (1, 1), (2, 0), (1, 3)];
+    let (scored, against) = SCORES[round % SCORES.len()];
+    let new = NewResult {
+        status: result::Status::Final,
+        score_for: Some(scored),
+        score_against: Some(against),
+        periods: Vec::new(),
+        overtime: false,
+        shootout: None,
+        forfeited_by: None,
+    };
+    result::record(tx, &TeamAccess::AllTeams, event, &IfMatch::Absent, new).map(drop)
+}
+
 /// A Saturday game; every other one is at home.
 fn create_game(tx: &Tx<'_>, demo: &DemoTeam, week: i64, ground: LocationId) -> Result<()> {
     let DemoTeam { number, sample, team, .. } = demo;
@@ -126,6 +143,9 @@ fn create_game(tx: &Tx<'_>, demo: &DemoTeam, week: i64, ground: LocationId) -> R
         ..empty_event(team, Kind::Game, local_time(monday, 5, hour, 30)?)
     };
     let event = schedule::create(tx, &TeamAccess::AllTeams, new)?.event;
+    if event.ends_at <= tx.now() {
+        record_result(tx, event.id, round + number)?;
+    }
     if week == 3 && *number == 3 {
         cancel(tx, event.id, "The opponent cannot field a team.")?;
     }

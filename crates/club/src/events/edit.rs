@@ -113,7 +113,7 @@ pub static FIND_NOTIFIED: Hook<FindNames> = Hook::new("edit::FIND_NOTIFIED");
 pub const NOTICE_PERIOD: Duration = Duration::from_secs(14 * 86_400);
 
 /// An event that the caller can access, in the expected version, of an active team.
-fn find_editable(
+pub(super) fn find_editable(
     tx: &Tx<'_>,
     access: &TeamAccess,
     id: EventId,
@@ -136,6 +136,12 @@ pub fn change(
     Error::invalid_state("A cancelled event cannot be changed.")
         .fail_if(before.status == Status::Cancelled)?;
     let planned = plan(tx, access, &before, &change)?;
+    let loses_result =
+        |(_, after): &(Event, Event)| after.result.is_some() && after.kind != Kind::Game;
+    Error::invalid_state(
+        "The result of the game was recorded. Delete it before you change the type.",
+    )
+    .fail_if(planned.changed.iter().any(loses_result))?;
     for (target, occurrence, edited) in planned.unchanged {
         event::set_occurrence(tx, &target, occurrence, edited)?;
     }
@@ -410,6 +416,8 @@ pub fn delete(
     let ids: Vec<_> = targets.iter().map(|event| event.id).collect();
     Error::invalid_state("The event has RSVPs. Cancel it instead of deleting it.")
         .fail_if(history::has_answers(tx, ids.clone())?)?;
+    Error::invalid_state("The result of the game was recorded. Delete it first.")
+        .fail_if(targets.iter().any(|event| event.result.is_some()))?;
     BEFORE_DELETE.get()?(tx, ids.clone())?;
     let deleted = event::views(tx, targets)?;
     tx.execute("delete from event where account_id = :account and id in (:ids)", bind! { ids })?;

@@ -7,6 +7,7 @@ use super::conflicts::Warning;
 use super::duty::Duties;
 use super::event_time::Span;
 use super::location::{self, Location};
+use super::result::GameResult;
 use crate::error::UniqueViolationExt;
 use crate::prelude::*;
 use crate::signals::Subject;
@@ -29,7 +30,7 @@ string_enum! {
         Scheduled = "scheduled",
         /// The event does not take place. It stays visible.
         Cancelled = "cancelled",
-        /// Reserved for events with a recorded result. Not used yet.
+        /// The game is over and its result is recorded.
         Completed = "completed",
         /// The event takes place at a later time that is not known yet.
         Postponed = "postponed",
@@ -113,6 +114,8 @@ record! {
         pub cancel_reason: Option<String>,
         /// When the event was cancelled; `null` if it was not.
         pub cancelled_at: Option<Timestamp>,
+        /// The result of a game, seen from the team of the event; `null` until it is recorded.
+        pub result: Option<GameResult>,
         #[serde(skip)]
         pub asked_count: i64,
         #[serde(skip)]
@@ -192,9 +195,6 @@ pub struct EventView {
     pub location: Option<Location>,
     /// Number of RSVPs by answer.
     pub rsvp_counts: Counts,
-    /// Reserved for the result of the event. Always `null`: results cannot be recorded yet.
-    #[schema(value_type = Option<Object>)]
-    pub result: (),
     /// Warnings about overlapping events. Only set in the response to creating or moving an event.
     pub warnings: Vec<Warning>,
 }
@@ -388,7 +388,6 @@ pub fn views(db: &Reader<'_>, events: Vec<Event>) -> Result<Vec<EventView>> {
             ends_local: event.timezone.local(event.ends_at),
             location: location.cloned(),
             rsvp_counts: Counts { yes, no, maybe, waitlisted, unanswered },
-            result: (),
             warnings: Vec::new(),
             event,
         }

@@ -19,6 +19,7 @@ pub mod ongoing;
 pub mod pages;
 pub mod reminders;
 pub mod responses;
+pub mod result;
 mod rescheduling;
 mod roster_changes;
 pub mod rsvp;
@@ -77,7 +78,10 @@ pub const MODULE: Module = Module {
             "event.created": "An event was created.";
             "event.updated": "An event was changed.";
             "event.cancelled": "An event was cancelled.";
+            "event.completed": "The result of a game was recorded: the game is over.";
             "event.deleted": "An event without RSVPs was deleted.";
+            "result.recorded": "The result of a game was recorded or corrected, or its running score changed.";
+            "result.deleted": "The result of a game was deleted. The game is scheduled again.";
         }
         mark!("Locations"), Some(ScopeName::EventsRead), "EventLocation" {
             "location.created": "A location was created.";

@@ -221,6 +221,7 @@ fn build_event(tx: &Tx<'_>, team: &Team, new: NewEvent, plan: &Plan, duties: Dut
             status: Status::Scheduled,
             cancel_reason: None,
             cancelled_at: None,
+            result: None,
             asked_count: team.roster_count,
             yes_count: 0,
             no_count: 0,

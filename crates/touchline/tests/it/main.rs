@@ -115,6 +115,7 @@ mod plain_language;
 mod program;
 mod public_urls;
 mod races;
+mod results;
 mod roster;
 mod roster_batch;
 mod roster_people;

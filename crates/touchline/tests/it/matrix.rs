@@ -57,6 +57,8 @@ const TABLE: &[(&str, &str)] = &[
     ("events.delete", "+++--- -"),
     ("events.cancel", "+++--- -"),
     ("events.postpone", "+++--- -"),
+    ("results.record", "+++--- -"),
+    ("results.delete", "+++--- -"),
     ("rsvps.list", "+++++- +"),
     ("rsvps.get", "+++++- +"),
     ("rsvps.answer", "+++--- +"),

@@ -24,6 +24,8 @@ const TABLE: &[(&str, &str, &str)] = &[
     ("/events/{event}", "+++0++00 +", ""),
     ("/events/{event}/answer", "", "+++0++00 +"),
     ("/events/{event}/attendance", "+++0--00 -", "+++0--00 -"),
+    ("/events/{event}/result", "+++0--00 -", "+++0--00 -"),
+    ("/events/{event}/result/delete", "+++0--00 -", "+++0--00 -"),
     ("/events/{event}/cancel", "+++0--00 -", "+++0--00 -"),
     ("/events/{event}/delete", "+++0--00 -", "+++0--00 -"),
     ("/events/{event}/duties/{duty}", "", "+++0++00 +"),

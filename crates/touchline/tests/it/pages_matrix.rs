@@ -201,13 +201,15 @@ async fn create_due(w: &World) -> (String, String, String, String) {
     (team, child.member, due["id"].as_str().unwrap().to_owned(), payment)
 }
 
-/// Creates an event with a duty at a location, and a calendar feed.
+/// Creates a game with a result and a duty at a location, and a calendar feed.
 async fn create_event(w: &World, team: &str) -> (String, String, String, String) {
     let location = w.owner.post("/locations", json!({ "name": "Lower pitch" })).await.created();
-    let body = practice(team, "2026-09-06T18:30", "2026-09-06T20:00");
-    let more = json!({ "duties": [{ "name": "Bring oranges" }], "location_id": location.id() });
+    let body = practice(team, "2026-09-05T18:30", "2026-09-05T20:00");
+    let more = json!({ "type": "game", "duties": [{ "name": "Bring oranges" }], "location_id": location.id() });
     let event = w.owner.post("/events", with(body, more)).await.created();
     let duty = event.data()["duties"][0]["id"].as_str().unwrap().to_owned();
+    let result = json!({ "score_for": 1, "score_against": 0 });
+    w.owner.put(&format!("/events/{}/result", event.id()), result).await.ok();
     let feed = w.owner.post("/calendar_feeds", json!({ "team_id": team })).await.created();
     (event.id().to_owned(), duty, location.id().to_owned(), feed.id().to_owned())
 }

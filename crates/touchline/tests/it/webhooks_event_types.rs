@@ -215,6 +215,19 @@ async fn trigger_template_events(w: &World) {
     w.owner.delete(&path).await.ok();
 }
 
+/// Records and deletes the result of a game.
+async fn trigger_result_events(w: &World, club: &TestClub) {
+    let game =
+        json!({ "team_id": club.hawks, "type": "game", "starts_at": "2026-09-05T10:30:00Z" });
+    let game = w.owner.post("/events", game).await.created();
+    let path = format!("/events/{}/result", game.id());
+    let shootout = json!({ "for": 4, "against": 3 });
+    let result = json!({ "score_for": 1, "score_against": 1, "shootout": shootout });
+    w.owner.put(&path, json!({ "status": "forfeit", "forfeited_by": "them" })).await.ok();
+    w.owner.put(&path, result).await.ok();
+    w.owner.delete(&path).await.ok();
+}
+
 /// Records attendance, and adds and removes away dates.
 async fn trigger_attendance_events(w: &World, club: &TestClub) {
     let soon =
@@ -263,6 +276,7 @@ async fn trigger_other_events(w: &World, club: &TestClub) {
     }
     w.owner.patch(&event_path(""), json!({ "title": "Final" })).await.ok();
     trigger_attendance_events(w, club).await;
+    trigger_result_events(w, club).await;
     w.owner.delete(&location_path).await.ok();
     let feed = w.owner.post("/calendar_feeds", json!({ "team_id": club.hawks })).await.created();
     w.owner.delete(&format!("/calendar_feeds/{}", feed.id())).await.ok();

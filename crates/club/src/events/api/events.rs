@@ -5,6 +5,7 @@ use macros::query;
 use crate::events::edit::{self, ApplyTo, Cancellation, EventChange};
 use crate::events::event::{self, EventFilter, EventView};
 use crate::events::export::EventsTable;
+use crate::events::result::{self, NewResult};
 use crate::events::schedule::{self, NewEvent};
 use crate::events::{EventsOversee, EventsRead, EventsWrite};
 use crate::prelude::*;
@@ -16,6 +17,7 @@ pub fn routes(routes: Routes) -> Routes {
         .with(routes!(find, change, delete))
         .with(routes!(cancel))
         .with(routes!(postpone))
+        .with(routes!(record_result, delete_result))
         .with(routes!(export))
 }
 
@@ -126,6 +128,39 @@ async fn postpone(
 ) -> Result<Response> {
     let access = caller.team_access();
     caller.change(body, move |tx, NoBody, expected| edit::postpone(tx, &access, id, expected)).await
+}
+
+/// Record the result of a game
+///
+/// Records or replaces the result, seen from the team of the event. A final score or a forfeit completes the event. Send
+/// `in_progress` while the game is played: its score can be replaced as often as you like. A result can be recorded from
+/// 24 hours before the start. It can be corrected later; the previous value is kept in the audit log.
+#[endpoint(put, "/events/{event_id}/result", id = "results.record", tag = "Events",
+    example = json!({ "score_for": 3, "score_against": 2, "periods": [{ "for": 1, "against": 2 }, { "for": 2, "against": 0 }] }),
+    200(ObjectResponse<EventView>, "The event with its result."))]
+async fn record_result(
+    caller: Caller<EventsWrite>,
+    id: EventId,
+    body: Body<NewResult>,
+) -> Result<Response> {
+    let access = caller.team_access();
+    caller
+        .change(body, move |tx, new, expected| result::record(tx, &access, id, expected, new))
+        .await
+}
+
+/// Delete the result of a game
+///
+/// Use this for a result that was recorded for the wrong game. The event is scheduled again.
+#[endpoint(delete, "/events/{event_id}/result", id = "results.delete", tag = "Events",
+    200(ObjectResponse<EventView>, "The event without a result."))]
+async fn delete_result(
+    caller: Caller<EventsWrite>,
+    id: EventId,
+    body: Body<NoBody>,
+) -> Result<Response> {
+    let access = caller.team_access();
+    caller.change(body, move |tx, NoBody, expected| result::delete(tx, &access, id, expected)).await
 }
 
 /// Which events of the series to delete.

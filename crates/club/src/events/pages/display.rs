@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::accounts::account;
 use crate::events::event::{EventView, Kind, Status};
+use crate::events::result::ResultText;
 use crate::i18n::{Locale, format};
 use crate::names::Names;
 use crate::prelude::*;
@@ -68,6 +69,8 @@ pub struct EventText {
     /// Name of the location.
     pub place: Option<String>,
     pub status: Status,
+    /// The result of a game.
+    pub result: Option<ResultText>,
 }
 
 impl EventText {
@@ -93,6 +96,7 @@ impl EventText {
             time,
             place: view.location.as_ref().map(|place| place.name.clone()),
             status: event.status,
+            result: event.result.as_ref().map(ResultText::new),
         }
     }
 
@@ -121,12 +125,14 @@ impl EventText {
         self.status == Status::Cancelled
     }
 
-    /// Tone and label of a status that is not the usual one.
-    pub fn tag(&self) -> Option<(&'static str, &'static str)> {
+    /// Tone and label of the result, or of a status that is not the usual one.
+    pub fn tag(&self) -> Option<(&'static str, &str)> {
         match self.status {
             Status::Cancelled => Some(("no", t!("Cancelled"))),
             Status::Postponed => Some(("may", t!("Postponed"))),
-            Status::Scheduled | Status::Completed => None,
+            Status::Scheduled | Status::Completed => {
+                self.result.as_ref().map(|result| (result.tone, result.label.as_str()))
+            }
         }
     }
 }

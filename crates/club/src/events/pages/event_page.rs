@@ -17,6 +17,7 @@ use crate::events::event::{self, EventView, Status};
 use crate::events::event_messages::{EventMessages, FIND_MESSAGES};
 use crate::events::reminders::{REMINDER_TIMES, ReminderTimes};
 use crate::events::responses::{self, Response};
+use crate::events::result;
 use crate::events::rsvp::{self, Answer};
 use crate::i18n::{Locale, format};
 use crate::names::Names;
@@ -339,6 +340,17 @@ impl EventPageData {
         let event = &self.view.event;
         let is_planned = matches!(event.status, Status::Scheduled | Status::Completed);
         is_planned && event.starts_at.seconds() - self.now.seconds() < ATTENDANCE_SECONDS
+    }
+
+    /// Whether the result can be entered: from a day before the game.
+    fn takes_result(&self) -> bool {
+        result::check_recordable(&self.view.event, self.now).is_ok()
+    }
+
+    /// Whether the game has begun and has no result yet.
+    fn wants_result(&self) -> bool {
+        let event = &self.view.event;
+        self.takes_result() && event.result.is_none() && event.starts_at <= self.now
     }
 
     fn can_be_postponed(&self) -> bool {

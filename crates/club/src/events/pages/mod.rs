@@ -15,6 +15,7 @@ mod new_page;
 mod other_club;
 mod preview;
 mod recurrence_form;
+mod result_page;
 pub mod remind;
 mod schedule_page;
 mod schedule_query;
@@ -71,6 +72,11 @@ fn editing_routes() -> Router<App> {
             "/events/{event}/postpone",
             get(status_pages::ask_postpone).post(status_pages::postpone),
         )
+        .route("/events/{event}/result", get(result_page::form).post(result_page::save))
+        .route(
+            "/events/{event}/result/delete",
+            get(result_page::ask_delete).post(result_page::delete),
+        )
         .route("/events/{event}/delete", get(status_pages::ask_delete).post(status_pages::delete))
 }
 
@@ -89,6 +95,8 @@ pub const DONE: &[(&str, &str)] = &[
     ("created", mark!("Event created.")),
     ("series_created", mark!("Events created. This is the first one.")),
     ("saved", mark!("Changes saved.")),
+    ("result_saved", mark!("Result saved.")),
+    ("result_deleted", mark!("Result deleted.")),
     ("cancelled", mark!("Event cancelled.")),
     ("postponed", mark!("Event postponed. When you know the new time, edit the event.")),
 ];

@@ -222,6 +222,11 @@ fn count(periods: &[Score], is_counted: impl Fn(&Score) -> bool) -> i64 {
 }
 
 impl Score {
+    /// The score as pages show it: `3–2`.
+    fn shown(&self) -> String {
+        format!("{}–{}", self.scored, self.against)
+    }
+
     fn outcome(self) -> Outcome {
         match self.scored.cmp(&self.against) {
             std::cmp::Ordering::Greater => Outcome::Win,
@@ -322,7 +327,8 @@ pub struct ResultText {
 
 impl ResultText {
     pub fn new(result: &GameResult) -> Self {
-        let score = result.score();
+        let shootout = result.shootout.as_ref().map(|score| format!(" ({})", score.shown()));
+        let score = result.score() + &shootout.unwrap_or_default();
         let (tone, label) = match (result.status, result.outcome, score.is_empty()) {
             (Status::InProgress, ..) => ("", t!("Live {score}", score)),
             (Status::Abandoned, ..) => ("may", t!("Abandoned").to_owned()),
@@ -340,15 +346,14 @@ impl GameResult {
     /// The score: `3–2`. Empty if there is none.
     pub fn score(&self) -> String {
         let score = self.score_for.zip(self.score_against);
-        score.map(|(scored, against)| format!("{scored}–{against}")).unwrap_or_default()
+        score.map(|(scored, against)| Score { scored, against }.shown()).unwrap_or_default()
     }
 
     /// How the score came about: `1–2, 2–0 · after overtime · shootout 4–3`.
     pub fn details(&self) -> String {
-        let pair = |score: &Score| format!("{}–{}", score.scored, score.against);
-        let periods: Vec<_> = self.periods.iter().map(pair).collect();
+        let periods: Vec<_> = self.periods.iter().map(Score::shown).collect();
         let shootout =
-            self.shootout.as_ref().map(|score| t!("shootout {score}", score = pair(score)));
+            self.shootout.as_ref().map(|score| t!("shootout {score}", score = score.shown()));
         let overtime = self.overtime.then(|| t!("after overtime").to_owned());
         let parts = [Some(periods.join(", ")), overtime, shootout].into_iter().flatten();
         parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")

@@ -138,7 +138,7 @@ both! {
         let (page, path) = (format!("/events/{}", event.id()), format!("/events/{}/result", event.id()));
         let mut coach = w.browser(club.coach.id).await;
         coach.get(&page).await.ok().shows("Enter result");
-        let form = coach.get(&path).await.ok().shows("Final score").shows("Score by period");
+        let form = coach.get(&path).await.ok().shows("Final score").shows("Score by period").shows("name=\"forfeited_by\"");
         let seen = version(&form);
         let wrong = submit(&mut coach, &path, &seen, &[("status", "final"), ("score_for", "2")]).await;
         assert_eq!(wrong.status, 422);
@@ -146,7 +146,7 @@ both! {
         let scores = [("status", "final"), ("score_for", "2"), ("score_against", "2"), ("overtime", "yes"),
             ("shootout_for", "4"), ("shootout_against", "3"), ("period_for_1", "2"), ("period_against_1", "2")];
         submit(&mut coach, &path, &seen, &scores).await.redirects_to(&format!("{page}?done=result_saved"));
-        coach.get(&page).await.ok().shows("Win 2–2").shows("2–2 · after overtime · shootout 4–3").shows("Change result");
+        coach.get(&page).await.ok().shows("Win 2–2 (4–3)").shows("2–2 · after overtime · shootout 4–3").shows("Change result");
         coach.get(&path).await.ok().shows("name=\"shootout_for\"").shows("value=\"4\"");
 
         // Somebody who opened the form before does not overwrite it unseen.

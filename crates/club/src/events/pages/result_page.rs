@@ -13,6 +13,15 @@ use crate::web::sentence::Sentence;
 const SCORE: (i64, i64) = (0, result::MAX_SCORE);
 const NOT_A_SCORE: &str = mark!("Enter a number from 0 to {max}.");
 const FIELDS: &[Field] = &[
+    Field::pair(
+        "Score",
+        &[
+            Field::number_from("score_for", "Our score", SCORE, NOT_A_SCORE),
+            Field::number_from("score_against", "Their score", SCORE, NOT_A_SCORE),
+        ],
+    )
+    .attributes("pair level versus")
+    .named("score"),
     Field::radio(
         "status",
         "Game",
@@ -32,30 +41,20 @@ const FIELDS: &[Field] = &[
         &[Choice::new("us", "Our team"), Choice::new("them", "The other team")],
     )
     .when("status", &["forfeit"]),
-    Field::level_pair(
-        "Score",
-        &[
-            Field::number_from("score_for", "Our score", SCORE, NOT_A_SCORE),
-            Field::number_from("score_against", "Their score", SCORE, NOT_A_SCORE),
-        ],
-    )
-    .named("score"),
-    Field::check("overtime", "Overtime", "The game was decided after overtime.")
-        .when("status", &["final"]),
-    Field::level_pair(
+    Field::check("overtime", "Overtime", "The game was decided after overtime."),
+    Field::pair(
         "Shootout, if there was one",
         &[
-            Field::number_from("shootout_for", "Our shootout score", SCORE, NOT_A_SCORE)
-                .key("shootout"),
-            Field::number_from("shootout_against", "Their shootout score", SCORE, NOT_A_SCORE)
+            Field::number_from("shootout_for", "Our shootout", SCORE, NOT_A_SCORE).key("shootout"),
+            Field::number_from("shootout_against", "Their shootout", SCORE, NOT_A_SCORE)
                 .page_only(),
         ],
     )
-    .named("shootout")
-    .when("status", &["final"]),
+    .attributes("pair level versus")
+    .named("shootout"),
     Field::rows(
         "periods",
-        "Score by period",
+        "Halves, quarters, innings or sets",
         Rows {
             fields: &[
                 Field::number_from("period_for_{row}", "Us, period {row}", SCORE, NOT_A_SCORE)
@@ -71,15 +70,15 @@ const FIELDS: &[Field] = &[
                 .required(""),
             ],
             first: 1,
-            min: 2,
+            min: 4,
             max: result::MAX_PERIODS,
             empty: 1,
             error: "",
-            class: "pair level rows",
+            class: "pair level versus",
             row_class: "",
         },
     )
-    .hint("Optional: halves, quarters, innings or sets. Empty rows are ignored."),
+    .hint("Empty rows are ignored. Save to get more rows."),
 ];
 
 #[derive(Template)]
@@ -92,6 +91,17 @@ struct ResultPage {
 }
 
 impl ResultPage {
+    fn has_overtime(&self) -> bool {
+        let shootout = ["shootout_for", "shootout_against"];
+        self.form.is_checked("overtime")
+            || shootout.iter().any(|name| !self.form.text(name).is_empty())
+            || self.form.has_error(&shootout)
+    }
+
+    fn has_periods(&self) -> bool {
+        self.form.has_rows("periods") || self.form.has_error(&["periods"])
+    }
+
     /// Title and time of the game.
     fn lead(&self) -> Sentence {
         Sentence::new("{title}, {time}")
@@ -133,8 +143,8 @@ fn filled_form(result: Option<&GameResult>) -> FilledForm {
 fn parse(form: &mut FilledForm) -> Option<NewResult> {
     let mut body = form.body();
     let score = |name: &str| form.text(name).parse::<i64>().ok();
-    let has_shootout = form.text("status") == "final"
-        && !(form.text("shootout_for").is_empty() && form.text("shootout_against").is_empty());
+    let has_shootout =
+        !(form.text("shootout_for").is_empty() && form.text("shootout_against").is_empty());
     body["shootout"] = if has_shootout {
         json!({ "for": score("shootout_for"), "against": score("shootout_against") })
     } else {

@@ -1,0 +1,1 @@
+//! Pairings of tournaments, and where and when the games are played.

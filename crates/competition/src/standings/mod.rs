@@ -1,0 +1,1 @@
+//! The order of the entries of a competition, and what separates them.

@@ -1,0 +1,1 @@
+//! The statistics of each sport, and formulas over them.

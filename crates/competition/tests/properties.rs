@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use competition::standings::{
-    Decided, Details, Entry, External, Game, GameState, PRESETS, Pair, Points, Restart, Row, Rules,
-    Side, Unfinished, Value, Withdrawal, standings,
+    Bye, Decided, Details, Entry, External, Game, GameState, MultiTeam, PRESETS, Pair, Points,
+    Restart, Row, Rules, Side, TieBreaker, Unfinished, Value, Withdrawal, standings,
 };
 use kit::string_enum::StringEnum;
 use proptest::prelude::*;
@@ -14,19 +14,38 @@ fn one_of<T: StringEnum + std::fmt::Debug>() -> impl Strategy<Value = T> {
     (0..T::ALL.len()).prop_map(|i| T::ALL[i].0)
 }
 
-/// The rules of a preset, sometimes with another restart mode.
+/// Any tie-breaker, even one without meaning.
+fn tie_breaker() -> impl Strategy<Value = TieBreaker> {
+    let conditions = (any::<bool>(), any::<bool>(), any::<bool>(), 0..3_u32);
+    let places = prop::option::weighted(0.1, 1..4_u32);
+    (one_of(), one_of(), one_of(), prop::option::of(0..3_u32), conditions, places).prop_map(
+        |(metric, scope, direction, cap, (per_game, only_two, all_met, min_games), places)| {
+            let places = places.into_iter().collect();
+            let new = TieBreaker::new(metric, scope);
+            TieBreaker { direction, cap, per_game, only_two, all_met, min_games, places, ..new }
+        },
+    )
+}
+
+/// The rules of a preset, sometimes with other tie-breakers or another restart mode.
 fn rules() -> impl Strategy<Value = Rules> {
+    let list = || prop::option::weighted(0.3, prop::collection::vec(tie_breaker(), 0..5));
     let modes = (
         prop::option::of(one_of::<Restart>()),
         prop::option::of(one_of::<Unfinished>()),
         one_of::<Withdrawal>(),
+        one_of::<MultiTeam>(),
     );
-    (0..PRESETS.len(), modes).prop_map(|(i, (restart, unfinished, withdrawal))| {
+    (0..PRESETS.len(), modes, list(), list()).prop_map(|(i, modes, list, multi)| {
         let rules = PRESETS[i].rules();
+        let (restart, unfinished, withdrawal, multi_team) = modes;
         Rules {
             restart: restart.unwrap_or(rules.restart),
             unfinished: unfinished.unwrap_or(rules.unfinished),
             withdrawal,
+            multi_team,
+            tie_breakers: list.unwrap_or(rules.tie_breakers),
+            multi_tie_breakers: multi.or(rules.multi_tie_breakers),
             ..rules
         }
     })
@@ -42,7 +61,8 @@ fn entry() -> impl Strategy<Value = Entry> {
         lots: d,
         ..External::default()
     });
-    let byes = prop::collection::vec(0..4_u32, 0..2);
+    let bye = (0..4_u32, prop::option::of(Just(Points::HALF)));
+    let byes = prop::collection::vec(bye.prop_map(|(round, points)| Bye { round, points }), 0..2);
     (part(), part(), part(), -3..3_i32, prop::bool::weighted(0.1), byes, external).prop_map(
         |(group, division, conference, adjustment, withdrawn, byes, external)| Entry {
             group,

@@ -26,9 +26,16 @@ pub struct Entry {
     pub adjustment: Points,
     /// Its games count as [`Withdrawal`](super::Withdrawal) says, and it is ranked below all others.
     pub withdrawn: bool,
-    /// The rounds in which the entry had no opponent and received the points of a bye.
-    pub byes: Vec<u32>,
+    pub byes: Vec<Bye>,
     pub external: External,
+}
+
+/// A round in which an entry had no opponent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bye {
+    pub round: u32,
+    /// Half a point or none, if the entry asked for the bye. Otherwise the points of the rules.
+    pub points: Option<Points>,
 }
 
 /// Values that do not follow from the games. A tie-breaker is skipped unless all entries of the tie have the value.

@@ -3,14 +3,14 @@
 use super::input::Decided;
 use super::number::Value;
 use super::results::{Outcome, SideResult, Venue};
-use super::rules::{Metric, MultiTeam, Rules, Scope, TieBreaker};
+use super::rules::{Metric, Scope, TieBreaker};
 use super::scope::{Games, Tie};
 use super::table::Table;
 
 /// Why a tie-breaker cannot be applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Obstacle {
-    /// The rules exclude this tie.
+    /// The tie-breaker does not apply to this tie.
     NotApplicable,
     /// A value that has to be entered is missing.
     NotEntered,
@@ -19,15 +19,10 @@ pub(super) enum Obstacle {
 /// The values of the entries that are level, in their order.
 pub(super) fn measure(
     table: &Table<'_>,
-    rules: &Rules,
     breaker: &TieBreaker,
     tie: Tie<'_>,
 ) -> Result<Vec<Value>, Obstacle> {
-    let is_head_to_head = breaker.scope.is_head_to_head();
-    if (breaker.only_two && tie.level.len() != 2)
-        || (is_head_to_head && rules.multi_team == MultiTeam::Skip && tie.level.len() > 2)
-        || (breaker.all_met && !have_all_met(table, tie.level))
-    {
+    if breaker.all_met && !have_all_met(table, tie.level) {
         return Err(Obstacle::NotApplicable);
     }
     if breaker.metric.is_external() {
@@ -37,7 +32,7 @@ pub(super) fn measure(
     let games = Games::new(table, breaker.scope, tie).ok_or(Obstacle::NotApplicable)?;
     let mut values = Vec::with_capacity(tie.level.len());
     for &entry in tie.level {
-        let sides = games.of(table, entry);
+        let sides = games.results_of(table, entry);
         if sides.len() < breaker.min_games as usize {
             return Err(Obstacle::NotApplicable);
         }

@@ -30,7 +30,7 @@ mod ties;
 mod tests;
 
 pub use across_groups::best_across_groups;
-pub use input::{Decided, Details, Entry, External, Game, GameState, Pair, Side};
+pub use input::{Bye, Decided, Details, Entry, External, Game, GameState, Pair, Side};
 pub use number::{Points, Value};
 pub use presets::{PRESETS, Preset, preset};
 pub use rules::{

@@ -26,6 +26,10 @@ impl Points {
     pub const fn hundredths(self) -> i64 {
         self.0
     }
+
+    pub fn to_f64(self) -> f64 {
+        self.0 as f64 / 100.0
+    }
 }
 
 impl Add for Points {
@@ -156,13 +160,24 @@ impl PartialEq for Value {
 impl Eq for Value {}
 
 impl fmt::Display for Value {
-    /// A whole number, or three decimal places.
+    /// A whole number, or three decimal places, with halves rounded away from zero.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.to_integer(), self.to_f64()) {
-            (Some(number), _) => write!(f, "{number}"),
-            (None, Some(number)) => write!(f, "{number:.3}"),
-            (None, None) if self.numerator < 0 => f.write_str("-∞"),
-            (None, None) => f.write_str("∞"),
+        let sign = if self.numerator < 0 { "-" } else { "" };
+        if let Some(number) = self.to_integer() {
+            return write!(f, "{number}");
+        }
+        let (numerator, denominator) =
+            (self.numerator.unsigned_abs(), self.denominator.unsigned_abs());
+        let doubled = (numerator % denominator.max(1)).checked_mul(2000);
+        match (denominator, doubled.and_then(|d| d.checked_add(denominator))) {
+            (0, _) => write!(f, "{sign}∞"),
+            (_, Some(doubled)) => {
+                let thousandths = doubled / denominator / 2;
+                let whole = numerator / denominator + thousandths / 1000;
+                write!(f, "{sign}{whole}.{:03}", thousandths % 1000)
+            }
+            // Beyond the range of exact arithmetic.
+            (_, None) => write!(f, "{sign}{:.3}", numerator as f64 / denominator as f64),
         }
     }
 }

@@ -52,20 +52,13 @@ pub(super) struct Totals {
     pub(super) points: Points,
 }
 
-/// A game to be played, seen from one side.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct OpenGame {
-    pub(super) opponent: usize,
-    pub(super) round: u32,
-}
-
 /// The results of all entries.
 #[derive(Debug)]
 pub(super) struct Results {
     /// For each entry, its games that count.
     pub(super) sides: Vec<Vec<SideResult>>,
-    /// For each entry, its games to be played.
-    pub(super) open: Vec<Vec<OpenGame>>,
+    /// For each entry, the opponents of its games to be played.
+    pub(super) open: Vec<Vec<usize>>,
     pub(super) totals: Vec<Totals>,
 }
 
@@ -111,8 +104,8 @@ impl Results {
             self.sides[game.home].push(home);
             self.sides[game.away].push(away);
         } else {
-            self.open[game.home].push(OpenGame { opponent: game.away, round: game.round });
-            self.open[game.away].push(OpenGame { opponent: game.home, round: game.round });
+            self.open[game.home].push(game.away);
+            self.open[game.away].push(game.home);
         }
     }
 
@@ -136,8 +129,8 @@ impl Results {
             totals.conceded += side.conceded;
             totals.points = totals.points + side.points;
         }
-        for _ in &entries[entry].byes {
-            totals.points = totals.points + rules.points.bye;
+        for bye in &entries[entry].byes {
+            totals.points = totals.points + bye.points.unwrap_or(rules.points.bye);
         }
         if rules.bonus.all_wins > 0 && self.has_won_all(entry, entries) {
             totals.points = totals.points + small_points(rules.bonus.all_wins);
@@ -149,8 +142,8 @@ impl Results {
         let sides = &self.sides[entry];
         let group = entries[entry].group;
         self.open[entry].is_empty()
+            && !sides.is_empty()
             && sides.iter().all(|side| side.outcome == Outcome::Win)
-            && entries.len() > 1
             && entries.iter().enumerate().all(|(other, o)| {
                 other == entry
                     || o.group != group
@@ -160,17 +153,17 @@ impl Results {
     }
 }
 
-/// What a game decides, before points.
-struct Verdict {
+/// The outcome and the score that count, before points.
+struct CountedResult {
     home: Outcome,
     decided: Decided,
     score: Pair<i64>,
 }
 
-fn verdict(rules: &Rules, game: &Game, forfeited_by: Option<Side>) -> Verdict {
+fn counted_result(rules: &Rules, game: &Game, forfeited_by: Option<Side>) -> CountedResult {
     let score = game.score.map(|score| Pair::new(i64::from(score.home), i64::from(score.away)));
     if let Some(side) = forfeited_by {
-        return forfeit_verdict(rules, score, side);
+        return forfeit_result(rules, score, side);
     }
     let score = score.unwrap_or_default();
     let mut margin = score.home - score.away;
@@ -188,7 +181,7 @@ fn verdict(rules: &Rules, game: &Game, forfeited_by: Option<Side>) -> Verdict {
         1.. => Outcome::Win,
         _ => Outcome::Loss,
     };
-    Verdict { home, decided, score: counted_score(rules, game, score, home) }
+    CountedResult { home, decided, score: counted_score(rules, game, score, home) }
 }
 
 /// The score that counts as points for and against.
@@ -207,7 +200,7 @@ fn counted_score(rules: &Rules, game: &Game, score: Pair<i64>, home: Outcome) ->
     score
 }
 
-fn forfeit_verdict(rules: &Rules, score: Option<Pair<i64>>, forfeited_by: Side) -> Verdict {
+fn forfeit_result(rules: &Rules, score: Option<Pair<i64>>, forfeited_by: Side) -> CountedResult {
     let awarded = i64::from(rules.forfeit_score);
     let (home, default) = match forfeited_by {
         Side::Home => (Outcome::Loss, Pair::new(0, awarded)),
@@ -219,7 +212,7 @@ fn forfeit_verdict(rules: &Rules, score: Option<Pair<i64>>, forfeited_by: Side) 
             Side::Away => score.home > score.away,
         })
         .unwrap_or(default);
-    Verdict { home, decided: Decided::Regulation, score }
+    CountedResult { home, decided: Decided::Regulation, score }
 }
 
 fn side_results(
@@ -227,8 +220,8 @@ fn side_results(
     game: &Game,
     forfeited_by: Option<Side>,
 ) -> (SideResult, SideResult) {
-    let verdict = verdict(rules, game, forfeited_by);
-    let away_outcome = match verdict.home {
+    let counted = counted_result(rules, game, forfeited_by);
+    let away_outcome = match counted.home {
         Outcome::Win => Outcome::Loss,
         Outcome::Draw => Outcome::Draw,
         Outcome::Loss => Outcome::Win,
@@ -243,7 +236,7 @@ fn side_results(
                 Side::Away => Venue::Away,
             },
             outcome,
-            decided: verdict.decided,
+            decided: counted.decided,
             own_forfeit: forfeited_by == Some(side),
             is_forfeit: forfeited_by.is_some(),
             points: Points::ZERO,
@@ -257,9 +250,9 @@ fn side_results(
             result_points(rules, &result) + bonus.unwrap_or_else(|| bonus_points(rules, &result));
         result
     };
-    let (score, details) = (verdict.score, game.details);
+    let (score, details) = (counted.score, game.details);
     (
-        side(Side::Home, verdict.home, score.home, score.away, details.home, details.away),
+        side(Side::Home, counted.home, score.home, score.away, details.home, details.away),
         side(Side::Away, away_outcome, score.away, score.home, details.away, details.home),
     )
 }

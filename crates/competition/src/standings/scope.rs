@@ -62,7 +62,7 @@ impl<'a> Games<'a> {
     }
 
     /// The results of an entry in these games.
-    pub(super) fn of<'t>(&self, table: &'t Table<'_>, entry: usize) -> Vec<&'t SideResult> {
+    pub(super) fn results_of<'t>(&self, table: &'t Table<'_>, entry: usize) -> Vec<&'t SideResult> {
         let sides = &table.results.sides[entry];
         let filter = |keep: &dyn Fn(usize) -> bool| {
             sides.iter().filter(|side| keep(side.opponent)).collect::<Vec<_>>()

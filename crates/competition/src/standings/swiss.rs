@@ -1,7 +1,8 @@
 //! Tie-breakers of Swiss tournaments, which weigh results by the points of the opponents.
 //!
-//! Rounds without a game over the board follow the FIDE rule of 2009: they count as played against a virtual opponent, and
-//! as draws in the score of an opponent. FIDE has changed this since (unverified).
+//! Byes, forfeits, and the rounds after a withdrawal follow the FIDE rule of 2009: they count as played against a virtual
+//! opponent, and as draws in the score of an opponent. FIDE has changed this since (unverified). Other rounds without a
+//! game do not count: in a round-robin tournament with an odd number of entries, each is free once.
 
 use super::input::Entry;
 use super::number::Value;
@@ -21,8 +22,14 @@ const UNITS_PER_POINT: i128 = 200;
 #[derive(Clone, Copy, Default)]
 struct Round {
     score: i128,
-    /// The entry has played a game, or its game is still to be played.
     has_game: bool,
+    has_bye_or_forfeit: bool,
+}
+
+impl Round {
+    fn is_unplayed(self) -> bool {
+        self.has_bye_or_forfeit && !self.has_game
+    }
 }
 
 impl SwissScores {
@@ -50,7 +57,7 @@ impl SwissScores {
         let mut virtual_games = Vec::with_capacity(entries.len());
         for entry in 0..entries.len() {
             let rounds = rounds(rules, entries, results, entry, &numbers);
-            let unplayed = rounds.iter().filter(|round| !round.has_game).count() as i128;
+            let unplayed = rounds.iter().filter(|round| round.is_unplayed()).count() as i128;
             let sides = results.sides[entry].iter().filter(|side| !side.is_forfeit);
             let played: i128 = sides.map(|side| units(side.points.hundredths())).sum();
             scores.push(if numbers.is_empty() {
@@ -103,34 +110,34 @@ fn rounds(
     entry: usize,
     numbers: &[u32],
 ) -> Vec<Round> {
-    let mut rounds = vec![Round::default(); numbers.len()];
+    let own = &entries[entry];
+    let absent = Round { has_bye_or_forfeit: own.withdrawn, ..Round::default() };
+    let mut rounds = vec![absent; numbers.len()];
+    let index = |round| numbers.binary_search(&round).ok();
     for side in &results.sides[entry] {
-        if let Ok(i) = numbers.binary_search(&side.round) {
+        if let Some(i) = index(side.round) {
             rounds[i].score += units(side.points.hundredths());
             rounds[i].has_game |= !side.is_forfeit;
+            rounds[i].has_bye_or_forfeit |= side.is_forfeit;
         }
     }
-    for game in &results.open[entry] {
-        if let Ok(i) = numbers.binary_search(&game.round) {
-            rounds[i].has_game = true;
-        }
-    }
-    for bye in &entries[entry].byes {
-        if let Ok(i) = numbers.binary_search(bye) {
-            rounds[i].score += units(rules.points.bye.hundredths());
+    for bye in &own.byes {
+        if let Some(i) = index(bye.round) {
+            let points = bye.points.unwrap_or(rules.points.bye);
+            rounds[i].score += units(points.hundredths());
+            rounds[i].has_bye_or_forfeit = true;
         }
     }
     rounds
 }
 
-/// The virtual opponents of the rounds without a game: byes, forfeits and absences. A virtual opponent has the score of
-/// the entry before the round, the result of the round from the other side, and a draw in each later round.
+/// The virtual opponents of the unplayed rounds. A virtual opponent has the score of the entry before the round, the result of the round from the other side, and a draw in each later round.
 fn virtual_opponents(rules: &Rules, rounds: &[Round]) -> Vec<(Outcome, i128)> {
     let (win, draw) = (units(rules.points.win.hundredths()), units(rules.points.draw.hundredths()));
     let mut before = 0;
     let mut games = Vec::new();
     for (i, round) in rounds.iter().enumerate() {
-        if !round.has_game {
+        if round.is_unplayed() {
             let outcome = match round.score.cmp(&draw) {
                 std::cmp::Ordering::Greater => Outcome::Win,
                 std::cmp::Ordering::Equal => Outcome::Draw,

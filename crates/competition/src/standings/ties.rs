@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::measure::{Obstacle, measure};
 use super::number::Value;
-use super::rules::{Direction, Metric, Restart, Rules, Scope, TieBreaker, Unfinished};
+use super::rules::{Direction, Metric, MultiTeam, Restart, Rules, Scope, TieBreaker, Unfinished};
 use super::scope::{Tie, steps};
 use super::table::Table;
 
@@ -57,7 +57,7 @@ pub(super) fn place(table: &Table<'_>, rules: &Rules, members: &[usize]) -> Vec<
 type Class = (Vec<usize>, Option<Explanation>);
 
 /// Entries to be separated by the tie-breakers from an index on.
-struct Work {
+struct UnresolvedTie {
     level: Vec<usize>,
     from: usize,
     /// Use the list for three or more entries.
@@ -67,7 +67,7 @@ struct Work {
     explanation: Option<Explanation>,
 }
 
-impl Work {
+impl UnresolvedTie {
     fn start(level: Vec<usize>, explanation: Option<Explanation>) -> Self {
         Self { multi: level.len() > 2, from: 0, league: None, level, explanation }
     }
@@ -94,27 +94,27 @@ impl Resolver<'_> {
             return self.resolve_from_top(level, explanation);
         }
         // A stack instead of recursion: each restart may separate a single entry only.
-        let mut stack = vec![Work::start(level, explanation)];
-        while let Some(mut work) = stack.pop() {
-            let Some(split) = self.split(&work) else {
-                self.place_level(&work.level, work.explanation);
+        let mut stack = vec![UnresolvedTie::start(level, explanation)];
+        while let Some(mut tie) = stack.pop() {
+            let Some(split) = self.split(&tie) else {
+                self.place_level(&tie.level, tie.explanation);
                 continue;
             };
-            let first_explanation = work.explanation.take();
-            let mut next: Vec<Work> = split
+            let first_explanation = tie.explanation.take();
+            let mut next: Vec<UnresolvedTie> = split
                 .classes
                 .into_iter()
                 .map(|(level, explanation)| match self.rules.restart {
-                    Restart::Each => Work::start(level, explanation),
+                    Restart::Each => UnresolvedTie::start(level, explanation),
                     Restart::Block => {
-                        let is_block = self.list(&work)[split.stage.start].scope.is_head_to_head();
+                        let is_block = self.list(&tie)[split.stage.start].scope.is_head_to_head();
                         let from = if is_block { split.stage.start } else { split.stage.end };
-                        Work { level, from, multi: work.multi, league: None, explanation }
+                        UnresolvedTie { level, from, multi: tie.multi, league: None, explanation }
                     }
-                    Restart::None | Restart::Top => Work {
+                    Restart::None | Restart::Top => UnresolvedTie {
                         level,
                         from: split.stage.end,
-                        multi: work.multi,
+                        multi: tie.multi,
                         league: split.league.clone(),
                         explanation,
                     },
@@ -133,8 +133,8 @@ impl Resolver<'_> {
             level.sort_unstable();
             let mut below = Vec::new();
             loop {
-                let work = Work::start(level.clone(), None);
-                let Some(mut split) = self.split(&work) else { break };
+                let tie = UnresolvedTie::start(level.clone(), None);
+                let Some(mut split) = self.split(&tie) else { break };
                 below.extend(split.classes.split_off(1));
                 level = split.classes.swap_remove(0).0;
             }
@@ -167,25 +167,25 @@ impl Resolver<'_> {
         }
     }
 
-    fn list(&self, work: &Work) -> &[TieBreaker] {
-        self.rules.tie_breakers_for(work.multi)
+    fn list(&self, tie: &UnresolvedTie) -> &[TieBreaker] {
+        self.rules.tie_breakers_for(tie.multi)
     }
 
     /// Applies tie-breakers until one separates some entries. Returns `None` if none does.
-    fn split(&mut self, work: &Work) -> Option<Split> {
-        if work.level.len() < 2 {
+    fn split(&mut self, tie: &UnresolvedTie) -> Option<Split> {
+        if tie.level.len() < 2 {
             return None;
         }
-        let list = self.rules.tie_breakers_for(work.multi);
-        let mut league = work.league.clone();
+        let list = self.rules.tie_breakers_for(tie.multi);
+        let mut league = tie.league.clone();
         let mut not_entered = None;
-        let mut start = work.from;
+        let mut start = tie.from;
         while start < list.len() {
             let end = self.stage_end(list, start);
-            if list[start].scope.is_head_to_head() {
-                let members = league.clone().unwrap_or_else(|| work.level.as_slice().into());
+            if list[start].scope.is_head_to_head() && self.applies(&list[start], &tie.level) {
+                let members = league.clone().unwrap_or_else(|| tie.level.as_slice().into());
                 if self.has_open_games(&members) {
-                    self.set_pending(&work.level, list[start].metric);
+                    self.set_pending(&tie.level, list[start].metric);
                     match self.rules.unfinished {
                         Unfinished::Apply => {}
                         Unfinished::Share => return None,
@@ -197,18 +197,18 @@ impl Resolver<'_> {
                 }
             }
             let stage = start..end;
-            match self.apply_stage(&list[stage.clone()], &work.level, &mut league) {
+            match self.apply_stage(&list[stage.clone()], &tie.level, &mut league) {
                 Ok(Some(classes)) => return Some(Split { classes, stage, league }),
                 Ok(None) => {}
                 Err(metric) if !list[start].places.is_empty() => {
-                    self.set_pending(&work.level, metric);
+                    self.set_pending(&tie.level, metric);
                 }
                 Err(metric) => not_entered = not_entered.or(Some(metric)),
             }
             start = end;
         }
         if let Some(metric) = not_entered {
-            self.set_pending(&work.level, metric);
+            self.set_pending(&tie.level, metric);
         }
         None
     }
@@ -237,7 +237,7 @@ impl Resolver<'_> {
             return self.apply_block(stage, level);
         }
         for step in 0..steps(self.table, stage[0].scope, level) {
-            for breaker in stage.iter().filter(|breaker| self.is_at_stake(breaker, level)) {
+            for breaker in stage.iter().filter(|breaker| self.applies(breaker, level)) {
                 if let Some(classes) = self.apply(breaker, level, step, league)? {
                     return Ok(Some(classes));
                 }
@@ -254,7 +254,7 @@ impl Resolver<'_> {
     ) -> Result<Option<Vec<Class>>, Metric> {
         let mut league = Some(members.into());
         let mut classes: Vec<Class> = vec![(members.to_vec(), None)];
-        for breaker in block.iter().filter(|breaker| self.is_at_stake(breaker, members)) {
+        for breaker in block.iter().filter(|breaker| self.applies(breaker, members)) {
             let mut next = Vec::with_capacity(classes.len());
             for (level, explanation) in classes {
                 match self.apply(breaker, &level, 0, &mut league)? {
@@ -287,7 +287,7 @@ impl Resolver<'_> {
             _ => level.into(),
         };
         let tie = Tie { level, league: &members, step };
-        let values = match measure(self.table, self.rules, breaker, tie) {
+        let values = match measure(self.table, breaker, tie) {
             Ok(values) => values,
             Err(Obstacle::NotApplicable) => return Ok(None),
             Err(Obstacle::NotEntered) => return Err(breaker.metric),
@@ -298,9 +298,19 @@ impl Resolver<'_> {
         Ok(classes(breaker, level, members, &values))
     }
 
-    /// Whether a tie-breaker that is limited to some places applies to the tie.
-    fn is_at_stake(&self, breaker: &TieBreaker, level: &[usize]) -> bool {
-        let places = self.placements.len() + 1..self.placements.len() + level.len();
+    /// Whether a tie-breaker applies to a tie of this size at these places.
+    fn applies(&self, breaker: &TieBreaker, level: &[usize]) -> bool {
+        if breaker.only_two && level.len() != 2 {
+            return false;
+        }
+        if breaker.scope.is_head_to_head()
+            && level.len() > 2
+            && self.rules.multi_team == MultiTeam::Skip
+        {
+            return false;
+        }
+        let above = self.placements.len();
+        let places = above + 1..above + level.len();
         breaker.places.is_empty()
             || breaker.places.iter().any(|place| places.contains(&(*place as usize)))
     }
@@ -308,7 +318,7 @@ impl Resolver<'_> {
     fn has_open_games(&self, members: &[usize]) -> bool {
         members.iter().any(|i| {
             let open = &self.table.results.open[*i];
-            open.iter().any(|game| members.binary_search(&game.opponent).is_ok())
+            open.iter().any(|opponent| members.binary_search(opponent).is_ok())
         })
     }
 

@@ -2,7 +2,7 @@
 
 use super::super::number::Points;
 use super::super::rules::{
-    BonusRules, Metric, PointRules, Restart, Rules, Scope, TieBreaker, Unfinished,
+    BonusRules, Metric, PointRules, Restart, Rules, Scope, TieBreaker, Unfinished, Withdrawal,
 };
 use super::sports::{by_win_percentage, rugby_bonus};
 use super::{head_to_head, only_two, overall, per_game};
@@ -331,15 +331,13 @@ pub(super) fn usau() -> Rules {
 /// The usual order of tie-breakers (unverified): organizers choose their own.
 pub(super) fn swiss() -> Rules {
     let points = PointRules { draw: Points::HALF, ..PointRules::new(1, 0, 0) };
-    Rules::new(
-        points,
-        vec![
-            TieBreaker { all_met: true, ..head_to_head(Metric::Points) },
-            overall(Metric::BuchholzCut1),
-            overall(Metric::Buchholz),
-            overall(Metric::SonnebornBerger),
-            overall(Metric::Wins),
-            overall(Metric::Lots),
-        ],
-    )
+    let list = vec![
+        TieBreaker { all_met: true, ..head_to_head(Metric::Points) },
+        overall(Metric::BuchholzCut1),
+        overall(Metric::Buchholz),
+        overall(Metric::SonnebornBerger),
+        overall(Metric::Wins),
+        overall(Metric::Lots),
+    ];
+    Rules { withdrawal: Withdrawal::Award, ..Rules::new(points, list) }
 }

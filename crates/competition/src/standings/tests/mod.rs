@@ -2,6 +2,7 @@
 
 mod games;
 mod lists;
+mod metrics;
 mod numbers;
 mod presets;
 mod special;

@@ -34,5 +34,11 @@ fn a_ratio_with_nothing_conceded_is_infinite() {
 fn values_are_displayed_as_whole_numbers_or_with_three_places() {
     assert_eq!(Value::ratio(6, 3).to_string(), "2");
     assert_eq!(Value::ratio(2, 3).to_string(), "0.667");
+    assert_eq!(
+        (Value::ratio(13, 16).to_string(), Value::ratio(-5, 16).to_string()),
+        ("0.813".into(), "-0.313".into())
+    );
+    assert_eq!(Value::ratio(99_999, 50_000).to_string(), "2.000");
+    assert_eq!(Value::ratio(i128::MAX - 1, i128::MAX).to_string(), "1.000");
     assert_eq!((Value::ratio(6, 3).to_integer(), Value::ratio(1, 2).to_integer()), (Some(2), None));
 }

@@ -1,7 +1,7 @@
 //! Tie-breakers of single sports and competitions.
 
 use super::*;
-use crate::standings::{Decided, Details, Side, best_across_groups};
+use crate::standings::{Bye, Decided, Details, Side, best_across_groups};
 
 #[test]
 fn the_third_placed_are_compared_over_all_games() {
@@ -69,7 +69,9 @@ fn only_the_best_of_each_division_is_compared_for_a_wild_card() {
 #[test]
 fn the_last_half_is_extended_until_the_tie_is_broken() {
     let mut entries = entries(4);
-    entries.iter_mut().for_each(|entry| entry.conference = Some(1));
+    for entry in &mut entries {
+        entry.conference = Some(1);
+    }
     // Of the last games, 0 and 1 won two each. The third from the end is won by 0 only.
     let played = games("1-3 1:0, 0-2 0:1, 0-2 1:0, 1-3 0:1, 0-2 1:0, 1-3 1:0, 0-2 1:0, 1-3 1:0");
     let half = TieBreaker::new(Metric::WinPercentage, Scope::LastHalf);
@@ -110,8 +112,8 @@ fn mls_and_ultimate_compare_what_only_they_count() {
 /// Two rounds of five players. 4 has a bye in the first, and 3 in the second.
 fn swiss(metric: Metric) -> Vec<Row> {
     let mut entries = entries(5);
-    entries[4].byes = vec![1];
-    entries[3].byes = vec![2];
+    entries[4].byes = vec![Bye { round: 1, points: None }];
+    entries[3].byes = vec![Bye { round: 2, points: None }];
     let mut played = games("0-1 1:0, 2-3 1:0, 0-2 1:0, 4-1 1:0");
     for (game, round) in played.iter_mut().zip([1, 1, 2, 2]) {
         game.round = round;
@@ -139,6 +141,27 @@ fn a_draw_in_chess_is_worth_half_a_point() {
     let rows =
         standings(&preset("chess").unwrap(), &entries(3), &games("0-1 0:0, 0-2 1:0, 1-2 0:0"));
     assert_eq!((points(&rows, 0), points(&rows, 1)), ("1.5".to_owned(), "1".to_owned()));
+}
+
+#[test]
+fn a_bye_can_be_worth_half_a_point_or_none() {
+    let mut entries = entries(3);
+    entries[0].byes = vec![Bye { round: 1, points: Some(Points::HALF) }];
+    entries[1].byes = vec![Bye { round: 2, points: Some(Points::ZERO) }];
+    let rows = standings(&preset("swiss").unwrap(), &entries, &games("1-2 1:0"));
+    assert_eq!((points(&rows, 0), points(&rows, 1)), ("0.5".to_owned(), "1".to_owned()));
+}
+
+#[test]
+fn a_free_round_of_a_round_robin_tournament_does_not_count() {
+    // 2 beat 0, and both have a point. 1, which 0 beat, has half a point.
+    let played = games("1-3 0:0, 0-2 0:1, 0-1 1:0");
+    let rows = standings(&preset("chess").unwrap(), &entries(4), &played);
+    assert_eq!((rows[0].entry, reasons(&rows)[1]), (2, Some(Metric::Points)));
+    let sonneborn_berger =
+        Rules { tie_breakers: vec![overall(Metric::SonnebornBerger)], ..preset("chess").unwrap() };
+    let rows = standings(&sonneborn_berger, &entries(4), &played);
+    assert_eq!(values(&rows[1]), ["2=1", "0=0.500"]);
 }
 
 #[test]

@@ -83,7 +83,9 @@ impl Builder {
             steps.push(after_sources.max(first));
         }
         let mut order: Vec<usize> = (0..games.len()).collect();
-        order.sort_by_key(|&index| (steps[index], games[index].stage, index));
+        // The final comes last, even if a consolation bracket takes as long.
+        let is_final = |index: usize| games[index].stage >= Stage::Final;
+        order.sort_by_key(|&index| (is_final(index), steps[index], games[index].stage, index));
         let mut numbers = vec![0; games.len()];
         for (number, &index) in (first_number..).zip(&order) {
             numbers[index] = number;
@@ -127,13 +129,19 @@ fn set_rounds_left(games: &mut [Game]) {
     }
 }
 
-/// The earliest column in which the winners of two games of the same drawing can meet.
+/// The column in which entries of two games of the same drawing meet, if they win until then.
 pub(super) fn meeting_column(one: Position, other: Position) -> u32 {
     let mut column = one.column.max(other.column);
     while one.row >> (column - one.column) != other.row >> (column - other.column) {
         column += 1;
     }
     column
+}
+
+/// The cost of two entries of a group that may meet in a column of a bracket with this last column. One early meeting
+/// costs more than many late ones.
+pub(super) fn meeting_cost(column: u32, last_column: u32) -> i64 {
+    1 << (last_column.saturating_sub(column).min(12) * 4)
 }
 
 #[cfg(test)]

@@ -137,6 +137,13 @@ mod tests {
         assert_eq!(games(4, false, true)[2], "consolation 1/0 loser:1 loser:2");
         assert_eq!(games(4, true, true)[2], "third_place 2/0 loser:1 loser:2");
         // The loser of game 2 had a bye.
-        assert_eq!(games(5, false, true)[3..], ["consolation 1/1 loser:2 loser:1"]);
+        assert_eq!(
+            games(5, false, true)[3..],
+            [
+                "consolation 1/1 loser:3 loser:1",
+                "consolation 2/0 loser:2 winner:4",
+                "final 3/0 winner:2 winner:3",
+            ]
+        );
     }
 }

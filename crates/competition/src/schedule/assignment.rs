@@ -1,10 +1,10 @@
 //! The assignment of workers to jobs with the smallest total cost.
 
-/// For each row, the column assigned to it, so that the sum of `costs[row][column]` is the smallest possible. There are
-/// at least as many columns as rows.
+/// For each row, the column assigned to it, so that the sum of `costs[row][column]` is the smallest possible. There
+/// are at least as many columns as rows.
 ///
-/// The Hungarian algorithm with potentials and shortest augmenting paths: rows are added one by one, and each time the
-/// assignment stays optimal for the rows so far. Takes `rows² · columns` steps.
+/// The Hungarian algorithm with potentials and shortest augmenting paths: rows are added one by one, and each time
+/// the assignment stays optimal for the rows so far. Takes `rows² · columns` steps.
 pub(super) fn cheapest_assignment(costs: &[Vec<i64>]) -> Vec<usize> {
     let columns = costs.first().map_or(0, Vec::len);
     let mut state = Assignment {
@@ -27,8 +27,8 @@ pub(super) fn cheapest_assignment(costs: &[Vec<i64>]) -> Vec<usize> {
 
 struct Assignment<'a> {
     costs: &'a [Vec<i64>],
-    /// `costs[row][column]` is at least `row_potential[row] + column_potential[column]`, and equal if they are assigned to
-    /// each other.
+    /// `costs[row][column]` is at least `row_potential[row] + column_potential[column]`, and equal if they are
+    /// assigned to each other.
     row_potential: Vec<i64>,
     column_potential: Vec<i64>,
     row_of: Vec<Option<usize>>,

@@ -5,18 +5,21 @@ use std::collections::BTreeMap;
 use super::assignment::cheapest_assignment;
 use super::bracket::{meeting_column, meeting_cost};
 use super::game::{Game, Position, Source};
-use super::progress::Results;
 
-/// Assigns entries to all [`Source::BestRanked`] whose rank has an order.
-pub(super) fn assign_best_ranked(games: &[Game], results: &Results) -> BTreeMap<Source, usize> {
+/// Assigns entries to all [`Source::BestRanked`] whose rank has an order in `best_ranked`.
+pub(super) fn assign_best_ranked(
+    games: &[Game],
+    group_ranks: &BTreeMap<u32, Vec<usize>>,
+    best_ranked: &BTreeMap<u32, Vec<usize>>,
+) -> BTreeMap<Source, usize> {
     let mut assigned = BTreeMap::new();
-    for (&rank, entries) in &results.best_ranked {
+    for (&rank, entries) in best_ranked {
         let places = places(games, rank);
         let advancing = &entries[..entries.len().min(places.len())];
         let costs: Vec<Vec<i64>> = advancing
             .iter()
             .zip(0..)
-            .map(|(&entry, order)| costs(games, group_of(results, entry), order, &places))
+            .map(|(&entry, order)| costs(games, group_of(group_ranks, entry), order, &places))
             .collect();
         for (place, entry) in cheapest_assignment(&costs).into_iter().zip(advancing) {
             assigned.insert(places[place].0, *entry);
@@ -39,8 +42,8 @@ fn places(games: &[Game], rank: u32) -> Vec<(Source, Option<Position>)> {
     places
 }
 
-fn group_of(results: &Results, entry: usize) -> Option<u32> {
-    let mut groups = results.group_ranks.iter();
+fn group_of(group_ranks: &BTreeMap<u32, Vec<usize>>, entry: usize) -> Option<u32> {
+    let mut groups = group_ranks.iter();
     groups.find(|(_, entries)| entries.contains(&entry)).map(|(group, _)| *group)
 }
 

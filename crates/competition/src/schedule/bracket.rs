@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use super::game::{Game, Position, Source, Stage};
 
-/// The seeds of the slots of a bracket from top to bottom, from 0: the best two can only meet in the final, the best four
-/// in the semi-finals, and so on. Seeds of `count` and above are byes. The number of slots is a power of two.
+/// The seeds of the slots of a bracket from top to bottom, from 0: the best two can only meet in the final, the best
+/// four in the semi-finals, and so on. Seeds of `count` and above are byes. The number of slots is a power of two.
 pub(super) fn seed_order(count: usize) -> Vec<usize> {
     let mut seeds = vec![0];
     while seeds.len() < count {
@@ -16,7 +16,8 @@ pub(super) fn seed_order(count: usize) -> Vec<usize> {
     seeds
 }
 
-/// The slots of a bracket for sources in the order of their seeds, best first. Missing opponents are byes of the best.
+/// The slots of a bracket for sources in the order of their seeds, best first. Missing opponents are byes of the
+/// best.
 pub(super) fn seeded_slots(sources: &[Source]) -> Vec<Source> {
     let slot = |seed: usize| sources.get(seed).copied().unwrap_or(Source::Bye);
     seed_order(sources.len()).into_iter().map(slot).collect()

@@ -35,8 +35,8 @@ struct LosersBracket {
 }
 
 impl LosersBracket {
-    /// The slots play each other until they are as many as the losers of a round of the winners bracket, then they play
-    /// these losers.
+    /// The slots play each other until they are as many as the losers of a round of the winners bracket, then they
+    /// play these losers.
     fn drop_losers(&mut self, builder: &mut Builder, losers: &[Source], mask: usize) {
         if self.slots.is_empty() {
             self.slots = losers.to_vec();
@@ -60,12 +60,12 @@ impl LosersBracket {
     }
 }
 
-/// For each round of the winners bracket, the number with which the rows of its losers are combined by exclusive or before
-/// they drop into the losers bracket, so that they meet again those whom they have beaten as late as possible.
+/// For each round of the winners bracket, the number with which the rows of its losers are combined by exclusive or
+/// before they drop into the losers bracket, so that they meet again those whom they have beaten as late as possible.
 ///
-/// By symmetry it is enough to look at the top game of each round. Those whom its loser has beaten in an earlier round
-/// have dropped to the row `mask >> rounds between`, and merge with row `candidate` after as many further rounds as it
-/// takes to shift the difference away.
+/// By symmetry it is enough to look at the top game of each round. Those whom its loser has beaten in an earlier
+/// round have dropped to the row `mask >> rounds between`, and merge with row `candidate` after as many further
+/// rounds as it takes to shift the difference away.
 fn drop_masks(rounds: u32) -> Vec<usize> {
     let mut masks: Vec<usize> = vec![0];
     for round in 1..rounds as usize {

@@ -56,8 +56,8 @@ pub(super) fn elimination_games(
 }
 
 /// The losers of the first round. The loser of a second-round game joins them if that game may have been its first,
-/// because one side had a bye; unless it is a semi-final whose loser plays for third place, or the final. The late ones
-/// come first, so that they have the byes.
+/// because one side had a bye; unless it is a semi-final whose loser plays for third place, or the final. The late
+/// ones come first, so that they have the byes.
 fn consolation_entries(rounds: &[Outcomes], options: BracketOptions) -> Vec<Source> {
     let third_place_round = if options.third_place { rounds.len().checked_sub(2) } else { None };
     let losers = |round: usize| match rounds.get(round) {

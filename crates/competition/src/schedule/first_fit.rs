@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::game::{Game, Source, Stage};
 use super::placement::{
-    Blackout, Placement, PlacementRequest, Placer, Plan, Unplaced, UnplacedReason, Window,
+    Placement, PlacementRequest, Placer, Plan, Unplaced, UnplacedReason, Window,
 };
 use super::timeline::{Span, Timeline};
 use kit::Timestamp;
 
-/// Places games in the order of their numbers, each at the earliest time and there at the first venue. Later games fill
-/// the gaps that earlier ones leave.
+/// Places games in the order of their numbers, each at the earliest time and there at the first venue. Later games
+/// fill the gaps that earlier ones leave.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FirstFit;
 
@@ -104,8 +104,7 @@ struct Ignored {
 impl<'a> State<'a> {
     fn new(request: &'a PlacementRequest<'a>) -> Self {
         let length = micros(request.game_minutes);
-        let general = request.blackouts.iter().filter(|blackout| blackout.entry.is_none());
-        let blackouts: Vec<Span> = general.map(span).collect();
+        let blackouts: Vec<Span> = blackouts_of(request, None).collect();
         let timeline = |windows: &[Window]| {
             let windows = windows.iter().map(|window| span_of(*window)).collect();
             Timeline::new(windows, &blackouts, length, micros(request.break_minutes))
@@ -172,10 +171,8 @@ impl<'a> State<'a> {
                     bounds.blocked.push(span.widened(rest));
                 }
             }
-            let blackouts = self.request.blackouts.iter();
             if !ignored.blackouts {
-                let own = blackouts.filter(|blackout| blackout.entry == Some(entry));
-                bounds.blocked.extend(own.map(span));
+                bounds.blocked.extend(blackouts_of(self.request, Some(entry)));
             }
         }
         Some(bounds)
@@ -267,8 +264,13 @@ fn micros(minutes: u32) -> i64 {
     i64::from(minutes) * 60_000_000
 }
 
-fn span(blackout: &Blackout) -> Span {
-    span_of(blackout.window)
+/// The blackouts of an entry, or those for everyone.
+fn blackouts_of(
+    request: &PlacementRequest<'_>,
+    entry: Option<usize>,
+) -> impl Iterator<Item = Span> {
+    let blackouts = request.blackouts.iter().filter(move |blackout| blackout.entry == entry);
+    blackouts.map(|blackout| span_of(blackout.window)).filter(|span| !span.is_empty())
 }
 
 fn span_of(window: Window) -> Span {

@@ -81,7 +81,8 @@ impl Game {
 pub struct Position {
     /// The column from the left, from 0.
     pub column: u32,
-    /// The row from the top, from 0. In the main bracket, the winners of rows 0 and 1 meet in row 0 of the next column.
+    /// The row from the top, from 0. In the main bracket, the winners of rows 0 and 1 meet in row 0 of the next
+    /// column.
     pub row: u32,
 }
 
@@ -98,8 +99,8 @@ pub enum Source {
     Loser(u32),
     /// The entry that finishes its group at this rank, from 1.
     GroupRank { group: u32, rank: u32 },
-    /// One of the best entries of this rank in their groups, such as the best third-placed. `place` counts these sources
-    /// from 1. They are filled so that entries of a group meet as late as possible, see
+    /// One of the best entries of this rank in their groups, such as the best third-placed. `place` counts these
+    /// sources from 1. They are filled so that entries of a group meet as late as possible, see
     /// [`Results::best_ranked`](super::Results::best_ranked).
     BestRanked { rank: u32, place: u32 },
     /// No opponent: the other side advances.

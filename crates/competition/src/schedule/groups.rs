@@ -8,7 +8,8 @@ kit::string_enum! {
     pub enum GroupDraw {
         /// By seeds alone, back and forth: A, B, C, then C, B, A.
         Snake = "snake",
-        /// One entry of each pot into each group. A pot has as many entries as there are groups, the best seeds first.
+        /// One entry of each pot into each group. A pot has as many entries as there are groups, the best seeds
+        /// first.
         Pots = "pots",
         /// Without regard to seeds.
         Random = "random",

@@ -15,8 +15,8 @@ pub struct Qualifiers {
 }
 
 impl Qualifiers {
-    /// The first two of every group, or only the first if a group has just two entries. The best third-placed of groups of
-    /// four or more complete the bracket, if there are enough of them.
+    /// The first two of every group, or only the first if a group has just two entries. The best third-placed of
+    /// groups of four or more complete the bracket, if there are enough of them.
     pub fn usual(group_sizes: &[usize]) -> Self {
         let two = group_sizes.len() == 1 || group_sizes.iter().all(|size| *size >= 3);
         let per_group: u32 = if two { 2 } else { 1 };
@@ -41,8 +41,9 @@ impl Qualifiers {
 
 /// The games of the knockout after groups of these sizes.
 ///
-/// Winners of groups are the best seeds and have the byes, if any. The others are placed so that entries of the same group
-/// meet as late as possible, and the winner of a group meets the second of its neighbor: A1–B2, B1–A2, C1–D2, D1–C2.
+/// Winners of groups are the best seeds and have the byes, if any. The others are placed so that entries of the same
+/// group meet as late as possible, and the winner of a group meets the second of its neighbor: A1–B2, B1–A2, C1–D2,
+/// D1–C2.
 pub fn knockout(
     group_sizes: &[usize],
     qualifiers: Qualifiers,

@@ -20,8 +20,8 @@ impl Matching {
         complete.then_some(matching)
     }
 
-    /// Removes two vertices that are matched with each other for good. Changes nothing and returns false if they may not be,
-    /// or if the others would have no perfect matching.
+    /// Removes two vertices that are matched with each other for good. Changes nothing and returns false if they may
+    /// not be, or if the others would have no perfect matching.
     pub(super) fn remove_pair(&mut self, one: usize, other: usize) -> bool {
         if !self.present[one] || !self.present[other] || !self.allowed[one][other] {
             return false;
@@ -58,7 +58,8 @@ impl Matching {
     }
 }
 
-/// A breadth-first search for an alternating path. A cycle of odd length, a blossom, is treated as one vertex, its base.
+/// A breadth-first search for an alternating path. A cycle of odd length, a blossom, is treated as one vertex, its
+/// base.
 struct Search<'a> {
     graph: &'a Matching,
     root: usize,

@@ -1,4 +1,13 @@
 //! Pairings of tournaments, and where and when the games are played.
+//!
+//! 1. Pairings: [`league`], [`draw_groups`] with [`group_games`] and [`knockout`], [`single_elimination`],
+//!    [`double_elimination`], and [`pair_next_round`] with [`swiss_games`] make the [`Game`]s of a tournament. Entries
+//!    are indexes; their order is the order of seeds. A [`Source`] says which entry plays, such as the winner of game 12.
+//! 2. Progress: [`resolve`] finds the opponents of all games from the [`Results`] so far, [`correct`] what another
+//!    result changes, and [`walkovers`] which games an entry gives up by withdrawing.
+//! 3. Placement: a [`Placer`], such as [`FirstFit`], gives games a venue and a time.
+//!
+//! Everything is deterministic. What is random takes a seed, which gives the same result in every version.
 
 mod assignment;
 mod best_ranked;

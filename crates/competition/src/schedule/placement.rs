@@ -6,8 +6,8 @@ use super::game::Game;
 
 /// Decides where and when games are played. The same request always gives the same plan.
 ///
-/// [`FirstFit`](super::FirstFit) places each game as early as possible. Other implementations may search longer for better
-/// plans.
+/// [`FirstFit`](super::FirstFit) places each game as early as possible. Other implementations may search longer for
+/// better plans.
 pub trait Placer {
     /// Places games. A plan
     ///
@@ -27,8 +27,8 @@ pub struct PlacementRequest<'a> {
     pub games: &'a [Game],
     pub venues: &'a [Venue],
     pub blackouts: &'a [Blackout],
-    /// Games that keep their place, such as those that have been played. If games that they depend on are to be placed,
-    /// these may come too late.
+    /// Games that keep their place, such as those that have been played. If games that they depend on are to be
+    /// placed, these may come too late.
     pub fixed: &'a [Placement],
     pub game_minutes: u32,
     /// The time between two games at the same venue.

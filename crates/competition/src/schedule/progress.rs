@@ -1,4 +1,5 @@
-//! How a tournament stands: who plays in each game, what is decided without a game, and what a corrected result changes.
+//! How a tournament stands: who plays in each game, what is decided without a game, and what a corrected result
+//! changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -113,7 +114,7 @@ impl ResolvedGame {
 
 /// Resolves the opponents of all games. The result is in the order of numbers.
 pub fn resolve(games: &[Game], results: &Results) -> Vec<ResolvedGame> {
-    let best = assign_best_ranked(games, results);
+    let best = assign_best_ranked(games, &results.group_ranks, &results.best_ranked);
     let mut resolved: BTreeMap<u32, ResolvedGame> = BTreeMap::new();
     let mut ordered: Vec<&Game> = games.iter().collect();
     ordered.sort_by_key(|game| game.number);
@@ -208,8 +209,8 @@ pub struct Correction {
     pub conflicts: Vec<u32>,
 }
 
-/// Compares the games before and after a correction, such as another result, another order of a group, or new pairings of
-/// a Swiss round. Games are compared by number; a game that is missing afterwards has changed.
+/// Compares the games before and after a correction, such as another result, another order of a group, or new
+/// pairings of a Swiss round. Games are compared by number; a game that is missing afterwards has changed.
 pub fn compare(before: &[ResolvedGame], after: &[ResolvedGame]) -> Correction {
     let mut correction = Correction::default();
     let after: BTreeMap<u32, &ResolvedGame> =

@@ -23,8 +23,8 @@ impl Pair {
     }
 }
 
-/// Rounds in which everyone plays everyone once in each leg. In each leg and over all legs, home and away games of an entry
-/// differ by at most one. Every second leg is the reverse of the one before.
+/// Rounds in which everyone plays everyone once in each leg. In each leg and over all legs, home and away games of an
+/// entry differ by at most one. Every second leg is the reverse of the one before.
 pub fn round_robin(entries: &[usize], legs: u32) -> Result<Vec<Round>, PairingError> {
     if entries.len() < 2 {
         return Err(PairingError::TooFewEntries);
@@ -42,8 +42,9 @@ pub fn round_robin(entries: &[usize], legs: u32) -> Result<Vec<Round>, PairingEr
     Ok(both.into_iter().cycle().take(rounds).collect())
 }
 
-/// The circle method: one entry stays in the center, and the others turn by one place in each round. Alternating sides
-/// along the circle keeps home and away balanced, with the fewest possible home or away games in a row (de Werra, 1981).
+/// The circle method: one entry stays in the center, and the others turn by one place in each round. Alternating
+/// sides along the circle keeps home and away balanced, with the fewest possible home or away games in a row (de
+/// Werra, 1981).
 fn single_leg(entries: &[usize]) -> Vec<Round> {
     let circle = (entries.len() - 1) | 1;
     let round = |number: usize| {

@@ -1,5 +1,5 @@
-//! Swiss tournaments: in each round, entries with about the same score play each other, and nobody plays the same opponent
-//! twice.
+//! Swiss tournaments: in each round, entries with about the same score play each other, and nobody plays the same
+//! opponent twice.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -19,9 +19,10 @@ pub struct SwissEntry {
 /// Pairs the next round.
 ///
 /// `entries` are in the order of their rank, best first, without those who have withdrawn. `history` has the earlier
-/// rounds, in order. In each group of the same score the upper half plays the lower half; an entry without an opponent
-/// there plays one with the next lower score. The bye goes to the lowest entry of those with the fewest byes. If there is any
-/// pairing without a rematch, one is found; otherwise the error is [`PairingError::OnlyRematches`].
+/// rounds, in order. In each group of the same score the upper half plays the lower half; an entry without an
+/// opponent there plays one with the next lower score. The bye goes to the lowest entry of those with the fewest
+/// byes. If there is any pairing without a rematch, one is found; otherwise the error is
+/// [`PairingError::OnlyRematches`].
 pub fn pair_next_round(entries: &[SwissEntry], history: &[Round]) -> Result<Round, PairingError> {
     if entries.len() < 2 {
         return Err(PairingError::TooFewEntries);
@@ -117,7 +118,8 @@ fn allowed_pairs(field: &[&Player], balanced: bool) -> Vec<Vec<bool>> {
     field.iter().map(|one| field.iter().map(|other| allowed(one, other)).collect()).collect()
 }
 
-/// Pairs entries one after the other, best first, each with its preferred opponent that leaves a pairing for the rest.
+/// Pairs entries one after the other, best first, each with its preferred opponent that leaves a pairing for the
+/// rest.
 fn pairs_from_the_top(field: &[&Player], mut matching: Matching) -> Vec<(usize, usize)> {
     let mut open: Vec<usize> = (0..field.len()).collect();
     let mut pairs = Vec::new();
@@ -137,8 +139,8 @@ fn pairs_from_the_top(field: &[&Player], mut matching: Matching) -> Vec<(usize, 
     pairs
 }
 
-/// Exchanges opponents between two pairs as long as the scores of opponents come closer to each other, or more entries get
-/// the side that they have had less often.
+/// Exchanges opponents between two pairs as long as the scores of opponents come closer to each other, or more
+/// entries get the side that they have had less often.
 fn improve(field: &[&Player], allowed: &[Vec<bool>], pairs: &mut [(usize, usize)]) {
     let cost = |one: usize, other: usize| {
         let (one, other) = (field[one], field[other]);

@@ -8,6 +8,11 @@ pub(super) struct Span {
 }
 
 impl Span {
+    pub(super) const fn is_empty(self) -> bool {
+        self.start >= self.end
+    }
+
+    /// Whether two spans overlap that are not empty.
     pub(super) const fn overlaps(self, other: Self) -> bool {
         self.start < other.end && other.start < self.end
     }
@@ -21,8 +26,8 @@ impl Span {
     }
 }
 
-/// The free time of a venue, as spans in order in which at least one game fits. Games that have a place, and blackouts, are
-/// left out or not.
+/// The free time of a venue, as spans in order in which at least one game fits. Games that have a place, and
+/// blackouts, are left out or not.
 #[derive(Debug)]
 pub(super) struct Timeline {
     length: i64,
@@ -60,7 +65,7 @@ impl Timeline {
 
 /// The spans in order, with those that overlap or touch as one.
 fn merged(mut spans: Vec<Span>) -> Vec<Span> {
-    spans.retain(|span| span.start < span.end);
+    spans.retain(|span| !span.is_empty());
     spans.sort_unstable();
     let mut merged: Vec<Span> = Vec::new();
     for span in spans {
@@ -72,17 +77,14 @@ fn merged(mut spans: Vec<Span>) -> Vec<Span> {
     merged
 }
 
-/// Removes a span from ordered spans. Keeps only what is long enough.
+/// Removes a span, which is not empty, from ordered spans. Keeps only what is long enough.
 fn subtract(spans: &mut Vec<Span>, taken: Span, length: i64) {
-    if taken.start >= taken.end {
-        return;
-    }
     let first = spans.partition_point(|span| span.end <= taken.start);
     let last = spans.partition_point(|span| span.start < taken.end);
     let parts: Vec<Span> = spans[first..last]
         .iter()
         .flat_map(|span| [Span { end: taken.start, ..*span }, Span { start: taken.end, ..*span }])
-        .filter(|part| part.is_long_enough(length) && part.start < part.end)
+        .filter(|part| !part.is_empty() && part.is_long_enough(length))
         .collect();
     spans.splice(first..last, parts);
 }

@@ -1,3 +1,5 @@
+//! Brackets have the right number of games, and everyone loses the right number of them.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use competition::schedule::{

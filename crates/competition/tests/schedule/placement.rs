@@ -1,3 +1,5 @@
+//! Plans keep all constraints, and say why a game has no place.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use competition::schedule::{
@@ -96,7 +98,9 @@ impl Setup {
                 minute(window.unwrap_or_else(|| panic!("{placement:?} has no window")).ends_at);
         }
         for Blackout { window, entry } in &self.blackouts {
-            let overlaps = minute(window.starts_at) < end && start < minute(window.ends_at);
+            let is_empty = window.ends_at <= window.starts_at;
+            let overlaps =
+                !is_empty && minute(window.starts_at) < end && start < minute(window.ends_at);
             let concerns = entry.is_none_or(|entry| game.sources().contains(&Source::Entry(entry)));
             assert!(!(overlaps && concerns), "{placement:?} is in a blackout");
         }
@@ -163,7 +167,7 @@ fn tournaments() -> impl Strategy<Value = Vec<Game>> {
 }
 
 fn setups() -> impl Strategy<Value = Setup> {
-    let span = (0..3000i64, 0..900i64).prop_map(|(start, length)| (start, start + length));
+    let span = (0..3000i64, -20..900i64).prop_map(|(start, length)| (start, start + length));
     let blackouts = (span.clone(), prop::option::of(0..14usize))
         .prop_map(|((start, end), entry)| Blackout { window: window(start, end), entry });
     let venues = prop::collection::vec(prop::collection::vec(span, 0..5), 0..4)
@@ -249,6 +253,15 @@ fn reasons_name_the_constraint() {
     setup.blackouts.clear();
     setup.venues = vec![venue(&[(0, 60)]); 2];
     assert_eq!(setup.reasons(), [UnplacedReason::NoTimeLeft]);
+}
+
+#[test]
+fn empty_windows_mean_nothing() {
+    let mut setup = Setup::new(league(&entries(2), 1).unwrap(), vec![venue(&[(90, 80), (0, 60)])]);
+    for entry in [None, Some(0)] {
+        setup.blackouts = vec![Blackout { window: window(30, 30), entry }];
+        assert_eq!(setup.starts(), [(0, 0)]);
+    }
 }
 
 #[test]

@@ -1,3 +1,5 @@
+//! Everyone meets everyone equally often, with balanced home and away games.
+
 use std::collections::BTreeMap;
 
 use competition::schedule::{

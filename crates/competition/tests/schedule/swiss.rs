@@ -1,3 +1,5 @@
+//! Nobody meets the same opponent twice, and byes and sides are balanced.
+
 use std::collections::BTreeSet;
 
 use competition::schedule::{PairingError, Round, SplitMix64, SwissEntry, pair_next_round};

@@ -1,23 +1,52 @@
 //! Perfect matchings of graphs, with Edmonds' blossom algorithm.
 
 /// A graph, some vertices of which are still to be matched, and a matching of these that is kept perfect.
-#[derive(Debug, Clone)]
-pub(super) struct Matching {
+#[derive(Debug)]
+pub(super) struct Matching<'a> {
     /// Whether two vertices may be matched. Symmetric.
-    allowed: Vec<Vec<bool>>,
+    allowed: &'a [Vec<bool>],
     /// Vertices that are part of the graph; the others have been removed.
     present: Vec<bool>,
     mate: Vec<Option<usize>>,
 }
 
-impl Matching {
+impl<'a> Matching<'a> {
     /// Finds a perfect matching, if the graph has one.
-    pub(super) fn perfect(allowed: Vec<Vec<bool>>) -> Option<Self> {
+    pub(super) fn perfect(allowed: &'a [Vec<bool>]) -> Option<Self> {
         let count = allowed.len();
+        let vertices: Vec<usize> = (0..count).collect();
         let mut matching = Self { allowed, present: vec![true; count], mate: vec![None; count] };
-        let complete =
-            (0..count).all(|vertex| matching.mate[vertex].is_some() || matching.augment(vertex));
-        complete.then_some(matching)
+        (matching.grow(&vertices) == 0).then_some(matching)
+    }
+
+    /// The number of vertices that stay without a mate in the largest matching of some vertices of the graph.
+    pub(super) fn unmatched(&self, vertices: &[usize]) -> usize {
+        let count = self.allowed.len();
+        let mut part =
+            Self { allowed: self.allowed, present: vec![false; count], mate: vec![None; count] };
+        for vertex in vertices {
+            part.present[*vertex] = true;
+        }
+        part.grow(vertices)
+    }
+
+    /// Makes the matching of these vertices as large as possible. Returns the number of those that stay without a mate.
+    fn grow(&mut self, vertices: &[usize]) -> usize {
+        for (index, &one) in vertices.iter().enumerate() {
+            let is_free =
+                |other: &&usize| self.mate[**other].is_none() && self.allowed[one][**other];
+            if self.mate[one].is_none()
+                && let Some(&other) = vertices[index..].iter().find(is_free)
+            {
+                self.mate[one] = Some(other);
+                self.mate[other] = Some(one);
+            }
+        }
+        // A vertex for which no path is found once stays without a mate (Berge).
+        vertices
+            .iter()
+            .filter(|vertex| self.mate[**vertex].is_none() && !self.augment(**vertex))
+            .count()
     }
 
     /// Removes two vertices that are matched with each other for good. Changes nothing and returns false if they may
@@ -61,7 +90,7 @@ impl Matching {
 /// A breadth-first search for an alternating path. A cycle of odd length, a blossom, is treated as one vertex, its
 /// base.
 struct Search<'a> {
-    graph: &'a Matching,
+    graph: &'a Matching<'a>,
     root: usize,
     /// Vertices at an even distance from the root, in the order of discovery.
     queue: Vec<usize>,
@@ -72,7 +101,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(graph: &'a Matching, root: usize) -> Self {
+    fn new(graph: &'a Matching<'a>, root: usize) -> Self {
         let count = graph.mate.len();
         let mut is_even = vec![false; count];
         is_even[root] = true;
@@ -212,7 +241,7 @@ mod tests {
         ) {
             let allowed = graph(half * 2, &edges);
             let mut used = vec![false; half * 2];
-            let matching = Matching::perfect(allowed.clone());
+            let matching = Matching::perfect(&allowed);
             prop_assert_eq!(matching.is_some(), matches_by_trying_all(&allowed, &mut used));
             let (one, other) = (pair.0 % (half * 2), pair.1 % (half * 2));
             if let Some(mut matching) = matching {
@@ -220,8 +249,11 @@ mod tests {
                     let mate = mate.unwrap();
                     prop_assert!(allowed[vertex][mate] && matching.mate[mate] == Some(vertex));
                 }
+                let others: Vec<usize> = (0..half * 2).filter(|v| *v != one && *v != other).collect();
                 used[one] = true;
                 used[other] = true;
+                let perfect = one != other && matches_by_trying_all(&allowed, &mut used);
+                prop_assert_eq!(matching.unmatched(&others) == 0, perfect);
                 let possible = allowed[one][other] && matches_by_trying_all(&allowed, &mut used);
                 prop_assert_eq!(matching.remove_pair(one, other), possible);
             }
@@ -230,7 +262,8 @@ mod tests {
 
     #[test]
     fn removed_vertices_are_not_matched_again() {
-        let mut matching = Matching::perfect(graph(4, &[true; 6])).unwrap();
+        let allowed = graph(4, &[true; 6]);
+        let mut matching = Matching::perfect(&allowed).unwrap();
         assert!(matching.remove_pair(0, 3));
         assert!(!matching.remove_pair(0, 1));
         assert!(matching.remove_pair(1, 2));

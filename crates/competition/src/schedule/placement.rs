@@ -12,8 +12,8 @@ pub trait Placer {
     /// Places games. A plan
     ///
     /// - keeps games within the windows of their venue, and the break between games at a venue;
-    /// - gives entries their rest before each game, also those of a bracket that are not known yet: a game starts after the
-    ///   games that its entries come from, plus rest;
+    /// - gives entries their rest before each game, also those of a bracket that are not known yet: a game starts after
+    ///   the games that its entries come from, plus rest;
     /// - keeps the order of each entry's games and of the rounds of a Swiss tournament;
     /// - avoids blackouts, of an entry only in games that it certainly plays;
     /// - leaves out games against [`Source::Bye`](super::Source::Bye).

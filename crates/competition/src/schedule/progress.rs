@@ -203,7 +203,7 @@ pub fn champion(games: &[Game], resolved: &[ResolvedGame]) -> Option<usize> {
 /// What a correction changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Correction {
-    /// The numbers of games that have other opponents now, or are no longer needed, or are needed now.
+    /// The numbers of games that have other opponents now.
     pub changed: Vec<u32>,
     /// Those of them that have already begun. If there are any, the correction is not possible.
     pub conflicts: Vec<u32>,
@@ -215,7 +215,7 @@ pub fn compare(before: &[ResolvedGame], after: &[ResolvedGame]) -> Correction {
     let mut correction = Correction::default();
     let after: BTreeMap<u32, &ResolvedGame> =
         after.iter().map(|game| (game.number, game)).collect();
-    let pairing = |game: &ResolvedGame| (game.home, game.away, game.state == GameState::NotNeeded);
+    let pairing = |game: &ResolvedGame| (game.home, game.away);
     for game in before {
         if after.get(&game.number).map(|after| pairing(after)) != Some(pairing(game)) {
             correction.changed.push(game.number);

@@ -34,7 +34,7 @@ pub fn pair_next_round(entries: &[SwissEntry], history: &[Round]) -> Result<Roun
         // An entry that has been at home twice more than away, or the reverse, must not go on like this, if possible.
         for balanced in [true, false] {
             let allowed = allowed_pairs(&field, balanced);
-            if let Some(matching) = Matching::perfect(allowed.clone()) {
+            if let Some(matching) = Matching::perfect(&allowed) {
                 let mut pairs = pairs_from_the_top(&field, matching);
                 improve(&field, &allowed, &mut pairs);
                 pairs.sort_unstable();
@@ -118,25 +118,56 @@ fn allowed_pairs(field: &[&Player], balanced: bool) -> Vec<Vec<bool>> {
     field.iter().map(|one| field.iter().map(|other| allowed(one, other)).collect()).collect()
 }
 
-/// Pairs entries one after the other, best first, each with its preferred opponent that leaves a pairing for the
-/// rest.
-fn pairs_from_the_top(field: &[&Player], mut matching: Matching) -> Vec<(usize, usize)> {
+/// Pairs entries one after the other, best first, each with its preferred opponent that leaves a pairing for the rest.
+fn pairs_from_the_top(field: &[&Player], mut matching: Matching<'_>) -> Vec<(usize, usize)> {
     let mut open: Vec<usize> = (0..field.len()).collect();
     let mut pairs = Vec::new();
     while let Some(&top) = open.first() {
-        let same_score =
-            open.iter().filter(|index| field[**index].score == field[top].score).count();
-        let half = (same_score / 2).max(1);
-        // From the middle of the score group down, then from the middle up, then lower scores.
-        let below = open[half..same_score.max(half)].iter();
-        let above = open[1..half].iter().rev();
-        let lower = open[same_score.max(half)..].iter();
-        let mut candidates = below.chain(above).chain(lower).copied();
-        let Some(other) = candidates.find(|other| matching.remove_pair(top, *other)) else { break };
+        let Some(other) = choose_opponent(field, &open, &mut matching) else { break };
         open.retain(|index| *index != top && *index != other);
         pairs.push((top, other));
     }
     pairs
+}
+
+/// The opponent of the best open player, and removes both from the matching. Among opponents with the same score, one is
+/// preferred who leaves as few as possible of this score without an opponent of the same score.
+fn choose_opponent(
+    field: &[&Player],
+    open: &[usize],
+    matching: &mut Matching<'_>,
+) -> Option<usize> {
+    let top = *open.first()?;
+    for group in open.chunk_by(|one, other| field[*one].score == field[*other].score) {
+        let mut candidates: Vec<(usize, usize)> = Vec::new();
+        for candidate in preferred_order(top, group) {
+            let rest: Vec<usize> =
+                group.iter().copied().filter(|index| ![top, candidate].contains(index)).collect();
+            let left = matching.unmatched(&rest);
+            // Nothing is better than leaving nobody, or one of an odd number.
+            if left <= 1 && matching.remove_pair(top, candidate) {
+                return Some(candidate);
+            }
+            candidates.push((left, candidate));
+        }
+        candidates.sort_by_key(|(left, _)| *left);
+        let mut candidates = candidates.into_iter().map(|(_, candidate)| candidate);
+        if let Some(candidate) = candidates.find(|candidate| matching.remove_pair(top, *candidate))
+        {
+            return Some(candidate);
+        }
+    }
+    None
+}
+
+/// Within the group of `top`: from the middle down, then from the middle up. Otherwise in order.
+fn preferred_order(top: usize, group: &[usize]) -> Vec<usize> {
+    let others: Vec<usize> = group.iter().copied().filter(|index| *index != top).collect();
+    if others.len() == group.len() {
+        return others;
+    }
+    let (above, below) = others.split_at((group.len() / 2).saturating_sub(1));
+    below.iter().chain(above.iter().rev()).copied().collect()
 }
 
 /// Exchanges opponents between two pairs as long as the scores of opponents come closer to each other, or more
@@ -247,6 +278,23 @@ mod tests {
             last.pairs.iter().map(|p| (p.home.min(p.away), p.home.max(p.away))).collect();
         pairs.sort_unstable();
         assert_eq!(pairs, [(0, 5), (1, 4), (2, 3)]);
+    }
+
+    #[test]
+    fn score_groups_stay_together() {
+        // If 0 played 2, then 1 and 3 would have no opponent of their score.
+        let history = [round(&[(1, 3), (4, 5)], None)];
+        let next = pair_next_round(&entries(&[2, 2, 2, 2, 0, 0, 0, 0]), &history).unwrap();
+        let pairs: Vec<_> =
+            next.pairs.iter().map(|p| (p.home.min(p.away), p.home.max(p.away))).collect();
+        assert_eq!(pairs, [(0, 3), (1, 2), (4, 6), (5, 7)]);
+    }
+
+    #[test]
+    fn who_was_at_home_plays_who_was_away() {
+        let history = [round(&[(0, 2), (3, 1)], None)];
+        let next = pair_next_round(&entries(&[1; 4]), &history).unwrap();
+        assert_eq!(next, round(&[(1, 0), (2, 3)], None));
     }
 
     #[test]

@@ -256,6 +256,16 @@ fn reasons_name_the_constraint() {
 }
 
 #[test]
+fn games_keep_away_from_later_ones_that_are_fixed() {
+    let mut setup = Setup::new(league(&entries(2), 2).unwrap(), vec![venue(&[(0, 600)]); 2]);
+    setup.minutes = [60, 0, 30];
+    setup.fixed = vec![Placement { game: 2, venue: 1, starts_at: at(80) }];
+    assert_eq!(setup.starts(), [(0, 170)]);
+    setup.fixed[0].starts_at = at(90);
+    assert_eq!(setup.starts(), [(0, 0)]);
+}
+
+#[test]
 fn empty_windows_mean_nothing() {
     let mut setup = Setup::new(league(&entries(2), 1).unwrap(), vec![venue(&[(90, 80), (0, 60)])]);
     for entry in [None, Some(0)] {

@@ -58,6 +58,19 @@ proptest! {
     }
 
     #[test]
+    fn home_and_away_alternate(count in 3..=64usize) {
+        let rounds = round_robin(&entries(count), 1).unwrap();
+        let mut last: BTreeMap<usize, bool> = BTreeMap::new();
+        let mut repeated = 0;
+        for pair in rounds.iter().flat_map(|round| &round.pairs) {
+            repeated += usize::from(last.insert(pair.home, true) == Some(true));
+            repeated += usize::from(last.insert(pair.away, false) == Some(false));
+        }
+        // The smallest number possible (de Werra, 1981).
+        prop_assert_eq!(repeated, if count.is_multiple_of(2) { count - 2 } else { 0 });
+    }
+
+    #[test]
     fn the_second_leg_reverses_the_first(count in 2..=20usize) {
         let rounds = round_robin(&entries(count), 2).unwrap();
         let (first, second) = rounds.split_at(rounds.len() / 2);

@@ -93,8 +93,8 @@ impl Builder {
         }
         for game in &mut games {
             game.number = numbers[game.number as usize - 1];
-            game.home = renumbered(game.home, &numbers);
-            game.away = renumbered(game.away, &numbers);
+            game.home = renumber(game.home, &numbers);
+            game.away = renumber(game.away, &numbers);
         }
         games.sort_by_key(|game| game.number);
         games
@@ -109,7 +109,7 @@ pub(super) const fn source_game(source: Source) -> Option<u32> {
     }
 }
 
-fn renumbered(source: Source, numbers: &[u32]) -> Source {
+fn renumber(source: Source, numbers: &[u32]) -> Source {
     match source {
         Source::Winner(number) => Source::Winner(numbers[number as usize - 1]),
         Source::Loser(number) => Source::Loser(numbers[number as usize - 1]),

@@ -56,8 +56,8 @@ enum End {
 }
 
 impl End {
-    /// The end of both.
-    fn later(self, other: Self) -> Self {
+    /// The end of the one that ends later.
+    fn latest(self, other: Self) -> Self {
         match (self, other) {
             (Self::At(one), Self::At(other)) => Self::At(one.max(other)),
             _ => Self::Unknown,
@@ -168,7 +168,7 @@ impl<'a> State<'a> {
                 if *number < game.number {
                     bounds.wait_until(span.end.saturating_add(rest));
                 } else {
-                    bounds.blocked.push(span.widened(rest));
+                    bounds.blocked.push(span.widen(rest));
                 }
             }
             if !ignored.blackouts {
@@ -196,7 +196,7 @@ impl<'a> State<'a> {
     fn set_end(&mut self, game: &Game, end: End) {
         for milestone in milestones_of(game) {
             let known = self.ends.get(&milestone).copied();
-            self.ends.insert(milestone, known.map_or(end, |known| known.later(end)));
+            self.ends.insert(milestone, known.map_or(end, |known| known.latest(end)));
         }
     }
 }

@@ -20,7 +20,7 @@ impl<'a> Matching<'a> {
     }
 
     /// The number of vertices that stay without a mate in the largest matching of some vertices of the graph.
-    pub(super) fn unmatched(&self, vertices: &[usize]) -> usize {
+    pub(super) fn count_unmatched(&self, vertices: &[usize]) -> usize {
         let count = self.allowed.len();
         let mut part =
             Self { allowed: self.allowed, present: vec![false; count], mate: vec![None; count] };
@@ -253,7 +253,7 @@ mod tests {
                 used[one] = true;
                 used[other] = true;
                 let perfect = one != other && matches_by_trying_all(&allowed, &mut used);
-                prop_assert_eq!(matching.unmatched(&others) == 0, perfect);
+                prop_assert_eq!(matching.count_unmatched(&others) == 0, perfect);
                 let possible = allowed[one][other] && matches_by_trying_all(&allowed, &mut used);
                 prop_assert_eq!(matching.remove_pair(one, other), possible);
             }

@@ -99,15 +99,21 @@ impl ResolvedGame {
         }
     }
 
-    /// The winner, or with `Side::other` the loser.
-    fn after(&self, pick: impl Fn(Side) -> Side) -> Opponent {
-        match self.winner {
-            Some(winner) => self.side(pick(winner)),
-            // Nobody advances from a game that neither side plays.
-            None if matches!(self.state, GameState::NotNeeded | GameState::Walkover) => {
-                Opponent::Bye
-            }
-            None => Opponent::Unknown,
+    /// Who advances. Unknown if the game is not decided.
+    pub fn winning_opponent(&self) -> Opponent {
+        self.winner.map_or(self.without_winner(), |winner| self.side(winner))
+    }
+
+    /// Who does not advance. Unknown if the game is not decided.
+    pub fn losing_opponent(&self) -> Opponent {
+        self.winner.map_or(self.without_winner(), |winner| self.side(winner.other()))
+    }
+
+    /// Nobody advances from a game that neither side plays.
+    fn without_winner(&self) -> Opponent {
+        match self.state {
+            GameState::NotNeeded | GameState::Walkover => Opponent::Bye,
+            _ => Opponent::Unknown,
         }
     }
 }
@@ -123,10 +129,10 @@ pub fn resolve(games: &[Game], results: &Results) -> Vec<ResolvedGame> {
             Source::Entry(entry) => Opponent::Entry(entry),
             Source::Bye => Opponent::Bye,
             Source::Winner(number) => {
-                resolved.get(&number).map_or(Opponent::Unknown, |game| game.after(|winner| winner))
+                resolved.get(&number).map_or(Opponent::Unknown, ResolvedGame::winning_opponent)
             }
             Source::Loser(number) => {
-                resolved.get(&number).map_or(Opponent::Unknown, |game| game.after(Side::other))
+                resolved.get(&number).map_or(Opponent::Unknown, ResolvedGame::losing_opponent)
             }
             Source::GroupRank { group, rank } => match results.group_ranks.get(&group) {
                 Some(entries) => entry_or_bye(entries.get((rank as usize).wrapping_sub(1))),
@@ -194,7 +200,7 @@ pub fn champion(games: &[Game], resolved: &[ResolvedGame]) -> Option<usize> {
         resolved.iter().find(|game| game.number == number)
     };
     let reset = of_stage(Stage::FinalReset).filter(|game| game.state != GameState::NotNeeded);
-    match reset.or_else(|| of_stage(Stage::Final))?.after(|winner| winner) {
+    match reset.or_else(|| of_stage(Stage::Final))?.winning_opponent() {
         Opponent::Entry(entry) => Some(entry),
         Opponent::Bye | Opponent::Unknown => None,
     }

@@ -18,7 +18,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    const fn reversed(self) -> Self {
+    const fn reverse(self) -> Self {
         Self { home: self.away, away: self.home }
     }
 }
@@ -34,7 +34,7 @@ pub fn round_robin(entries: &[usize], legs: u32) -> Result<Vec<Round>, PairingEr
     }
     let first: Vec<Round> = single_leg(entries);
     let second = first.iter().map(|round| Round {
-        pairs: round.pairs.iter().map(|pair| pair.reversed()).collect(),
+        pairs: round.pairs.iter().map(|pair| pair.reverse()).collect(),
         bye: round.bye,
     });
     let both: Vec<Round> = first.iter().cloned().chain(second).collect();
@@ -60,7 +60,7 @@ fn single_leg(entries: &[usize]) -> Vec<Round> {
         for distance in 1..=circle / 2 {
             if let (Some(one), Some(other)) = (on_circle(distance), on_circle(circle - distance)) {
                 let pair = Pair { home: one, away: other };
-                round.pairs.push(if distance % 2 == 1 { pair } else { pair.reversed() });
+                round.pairs.push(if distance % 2 == 1 { pair } else { pair.reverse() });
             }
         }
         round

@@ -39,7 +39,7 @@ pub fn pair_next_round(entries: &[SwissEntry], history: &[Round]) -> Result<Roun
                 improve(&field, &allowed, &mut pairs);
                 pairs.sort_unstable();
                 let sides = pairs.iter().enumerate();
-                let pairs = sides.map(|(board, pair)| with_sides(&field, *pair, board)).collect();
+                let pairs = sides.map(|(board, pair)| assign_sides(&field, *pair, board)).collect();
                 return Ok(Round { pairs, bye });
             }
         }
@@ -143,7 +143,7 @@ fn choose_opponent(
         for candidate in preferred_order(top, group) {
             let rest: Vec<usize> =
                 group.iter().copied().filter(|index| ![top, candidate].contains(index)).collect();
-            let left = matching.unmatched(&rest);
+            let left = matching.count_unmatched(&rest);
             // Nothing is better than leaving nobody, or one of an odd number.
             if left <= 1 && matching.remove_pair(top, candidate) {
                 return Some(candidate);
@@ -201,7 +201,7 @@ fn improve(field: &[&Player], allowed: &[Vec<bool>], pairs: &mut [(usize, usize)
 }
 
 /// Who has been at home less often plays at home, then who was away in the last round, then in turns by board.
-fn with_sides(field: &[&Player], (upper, lower): (usize, usize), board: usize) -> Pair {
+fn assign_sides(field: &[&Player], (upper, lower): (usize, usize), board: usize) -> Pair {
     let (upper, lower) = (field[upper], field[lower]);
     let order = (upper.balance, upper.was_home).cmp(&(lower.balance, lower.was_home));
     let upper_at_home = order.then(if board.is_multiple_of(2) {

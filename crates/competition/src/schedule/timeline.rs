@@ -17,7 +17,7 @@ impl Span {
         self.start < other.end && other.start < self.end
     }
 
-    pub(super) const fn widened(self, by: i64) -> Self {
+    pub(super) const fn widen(self, by: i64) -> Self {
         Self { start: self.start.saturating_sub(by), end: self.end.saturating_add(by) }
     }
 
@@ -40,7 +40,7 @@ pub(super) struct Timeline {
 impl Timeline {
     /// The windows may overlap.
     pub(super) fn new(windows: Vec<Span>, blackouts: &[Span], length: i64, pause: i64) -> Self {
-        let mut all = merged(windows);
+        let mut all = merge_spans(windows);
         all.retain(|span| span.is_long_enough(length));
         let mut without_blackouts = all.clone();
         for blackout in blackouts {
@@ -57,14 +57,14 @@ impl Timeline {
 
     /// Takes the time of a game and the breaks around it.
     pub(super) fn occupy(&mut self, game: Span) {
-        let taken = game.widened(self.pause);
+        let taken = game.widen(self.pause);
         subtract(&mut self.free[0], taken, self.length);
         subtract(&mut self.free[1], taken, self.length);
     }
 }
 
 /// The spans in order, with those that overlap or touch as one.
-fn merged(mut spans: Vec<Span>) -> Vec<Span> {
+fn merge_spans(mut spans: Vec<Span>) -> Vec<Span> {
     spans.retain(|span| !span.is_empty());
     spans.sort_unstable();
     let mut merged: Vec<Span> = Vec::new();

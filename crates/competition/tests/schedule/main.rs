@@ -37,11 +37,8 @@ fn numbers(resolved: &[ResolvedGame], state: GameState) -> Vec<u32> {
 
 /// The winner and the loser of a finished game.
 fn winner_and_loser(game: &ResolvedGame) -> Option<(usize, usize)> {
-    let (Opponent::Entry(home), Opponent::Entry(away)) = (game.home, game.away) else {
-        return None;
-    };
-    match game.winner? {
-        Side::Home => Some((home, away)),
-        Side::Away => Some((away, home)),
+    match (game.winning_opponent(), game.losing_opponent()) {
+        (Opponent::Entry(winner), Opponent::Entry(loser)) => Some((winner, loser)),
+        _ => None,
     }
 }

@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 
 use kit::string_enum::StringEnum;
 
-use super::Sport;
 use super::definition::{RuleRow, ScoreRow, Severity, SportDefinition};
 use super::dependencies::{Dependencies, StatisticFault};
 use super::formula::{Formula, FormulaFault};
 use super::settings::Settings;
+use super::sport::Sport;
 use super::statistic::Statistic;
 
 /// The statistics of a sport. The formulas have no unknown keys and no cycles.
@@ -146,5 +146,63 @@ impl Rule {
 impl ScoreRule {
     fn parse(row: &ScoreRow) -> Result<Self, FormulaFault> {
         Ok(Self { formula: Formula::parse(row.formula)?, more: row.more })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kit::string_enum::StringEnum;
+
+    use super::{Catalogue, Formula, Rule, Sport};
+    use crate::stats::Scope;
+
+    /// Whose statistics the formula needs. A rule with an unknown key would never be broken.
+    fn scopes(catalogue: &Catalogue, formula: &Formula) -> Vec<Scope> {
+        let statistic = |key: &str| match catalogue.get(key) {
+            Some(statistic) => Some(statistic.scope),
+            None if catalogue.definition().setting(key).is_some() => None,
+            None => panic!("{key} of {}", catalogue.sport()),
+        };
+        formula.references().iter().filter_map(|reference| statistic(&reference.key)).collect()
+    }
+
+    #[test]
+    fn rules_are_about_members_or_the_team() {
+        for (sport, _) in Sport::ALL {
+            let catalogue = Catalogue::of(*sport);
+            assert!(catalogue.rules().len() >= 3, "{sport}");
+            for Rule { formula, only_team, .. } in catalogue.rules() {
+                let scopes = scopes(catalogue, formula);
+                let other = if *only_team || scopes.contains(&Scope::Team) {
+                    Scope::Member
+                } else {
+                    Scope::Team
+                };
+                assert!(!scopes.contains(&other), "{}", formula.text());
+            }
+        }
+    }
+
+    #[test]
+    fn scores_are_those_of_the_team() {
+        for (sport, _) in Sport::ALL {
+            let catalogue = Catalogue::of(*sport);
+            for rule in catalogue.scored().into_iter().chain(catalogue.conceded()) {
+                assert!(!scopes(catalogue, &rule.formula).contains(&Scope::Member), "{sport}");
+            }
+        }
+    }
+
+    /// Rules are true if nothing happened, so that a box score of zeros can be saved.
+    #[test]
+    fn zeros_break_no_rule() {
+        for (sport, _) in Sport::ALL {
+            let catalogue = Catalogue::of(*sport);
+            let settings = catalogue.default_settings();
+            for rule in catalogue.rules() {
+                let zero = |key: &str| Some(settings.get(key).unwrap_or(0.0));
+                assert_eq!(rule.formula.evaluate(&zero), Some(1.0), "{}", rule.formula.text());
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use super::Catalogue;
-use super::definition::{Aggregate, Kind, MAX_COUNT, Scope};
+use super::definition::{Aggregate, Kind, MAX_COUNT, MAX_SECONDS, Scope};
 use super::dependencies::{ReferenceProblem, StatisticFault};
 use super::format::Format;
 use super::formula::{Formula, FormulaFault, is_key};
@@ -176,7 +176,7 @@ impl Catalogue {
             scope,
             over_games: aggregate,
             over_members: aggregate,
-            range: (0, MAX_COUNT),
+            range: (0, if custom.format == Format::Time { MAX_SECONDS } else { MAX_COUNT }),
             minimum: None,
             custom: true,
         })

@@ -2,8 +2,8 @@
 
 use kit::string_enum;
 
-use super::Sport;
 use super::format::Format;
+use super::sport::Sport;
 
 string_enum! {
     /// Where the values of a statistic come from.
@@ -172,7 +172,9 @@ pub(super) struct ScoreRow {
 
 /// The largest value of a team or member in one game, unless the table says otherwise.
 pub(super) const MAX_COUNT: i64 = 9_999;
-const MAX_SECONDS: i64 = 86_400;
+/// The longest time in one game: a day.
+pub(super) const MAX_SECONDS: i64 = 86_400;
+/// 100 innings.
 const MAX_OUTS: i64 = 300;
 
 /// A whole number that is counted during a game.

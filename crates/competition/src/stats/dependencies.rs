@@ -157,7 +157,7 @@ enum State {
     Done,
 }
 
-/// A depth-first search. A path is as long as the longest chain of statistics, so recursion is safe.
+/// A depth-first search. Catalogues have a few hundred statistics, so recursion is safe.
 struct Search<'a> {
     statistics: &'a [Statistic],
     needed: &'a [Vec<Needed>],

@@ -34,7 +34,8 @@ impl Statistic {
             })
     }
 
-    /// The members who qualify, the best first. Each has values and the number of games of the team.
+    /// The members who qualify, the best first. Each has values, and the number of games that the
+    /// team has played.
     pub fn leaders<'a>(
         &self,
         members: impl IntoIterator<Item = (&'a StatisticValues, i64)>,

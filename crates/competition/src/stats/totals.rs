@@ -30,6 +30,13 @@ pub struct Totals {
     sums: Line,
 }
 
+/// Totals that were added up elsewhere.
+impl From<Line> for Totals {
+    fn from(sums: Line) -> Self {
+        Self { sums }
+    }
+}
+
 impl Totals {
     /// The total of an entered statistic, if it was recorded.
     pub fn get(&self, key: &str) -> Option<i64> {

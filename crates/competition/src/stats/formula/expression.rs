@@ -82,8 +82,7 @@ impl Operator {
         self.precedence() == COMPARISON
     }
 
-    // `==` compares the numbers that would be shown as equal only if they are the same number.
-    #[expect(clippy::float_cmp)]
+    #[expect(clippy::float_cmp, reason = "most values are counts, which are exact")]
     fn apply(self, left: f64, right: f64) -> Option<f64> {
         let truth = |value: bool| f64::from(u8::from(value));
         Some(match self {
@@ -124,8 +123,7 @@ impl Function {
             (Self::Floor, [value]) => value.floor(),
             (Self::Round, [value]) => round_half_away(*value, 0),
             (Self::Round, [value, digits]) => {
-                // In 0..=9, so that the conversion is exact.
-                #[expect(clippy::cast_sign_loss)]
+                #[expect(clippy::cast_sign_loss, reason = "digits are from 0 to 9")]
                 let digits = digits.clamp(0.0, 9.0) as u8;
                 round_half_away(*value, digits)
             }

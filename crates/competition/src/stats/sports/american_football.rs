@@ -2,11 +2,11 @@
 //!
 //! Half a sack or tackle is recorded as an assist, because recorded values are whole numbers.
 
-use super::Sport;
 use crate::stats::definition::{
     Group, SportDefinition, count, error, flag, games_played, group, per_game, percent, periods,
     ratio, score, seconds, signed, total, warning,
 };
+use crate::stats::sport::Sport;
 
 pub(in crate::stats) const AMERICAN_FOOTBALL: SportDefinition = SportDefinition {
     sport: Sport::AmericanFootball,
@@ -139,14 +139,14 @@ const DEFENSE: Group = group(
         count("SOLO", "Solo tackles"),
         count("AST", "Assisted tackles"),
         total("TOT", "Tackles", "SOLO + AST"),
-        count("TFL_SOLO", "Solo tackles for loss"),
-        count("TFL_AST", "Assisted tackles for loss"),
+        count("TFL_SOLO", "Solo tackles for loss").abbreviation("TFLS"),
+        count("TFL_AST", "Assisted tackles for loss").abbreviation("TFLA"),
         total("TFL", "Tackles for loss", "TFL_SOLO + TFL_AST / 2").precision(1),
         count("SACK_SOLO", "Solo sacks").abbreviation("SCK"),
         count("SACK_AST", "Shared sacks").abbreviation("SCKA"),
         total("SACK", "Sacks", "SACK_SOLO + SACK_AST / 2").precision(1),
         count("INT", "Interceptions"),
-        signed("INT_YDS", "Interception return yards"),
+        signed("INT_YDS", "Interception return yards").abbreviation("INT YDS"),
         count("PD", "Passes defended"),
         count("FF", "Forced fumbles"),
         count("FR", "Fumble recoveries"),
@@ -227,7 +227,7 @@ const TEAM: Group = group(
         percent("3D_PCT", "Third-down percentage", "3DC / 3DA").abbreviation("3D%"),
         total("YDS", "Total yards", "PASS_YDS + RUSH_YDS"),
         count("PEN", "Penalties").lower_is_better(),
-        count("PEN_YDS", "Penalty yards").lower_is_better(),
+        count("PEN_YDS", "Penalty yards").abbreviation("PEN YDS").lower_is_better(),
         seconds("POSSESSION", "Time of possession").abbreviation("TOP"),
     ],
 )

@@ -1,13 +1,13 @@
 //! Statistics of baseball and softball.
 //!
-//! Plate appearances and hits are calculated, so that they always agree with their parts. Statistics
-//! of pitchers have the prefix `P_` where batters have the same one.
+//! Plate appearances and hits are calculated, so that they always agree with their parts.
+//! Statistics of pitchers have the prefix `P_` where batters have the same one.
 
-use super::Sport;
 use crate::stats::definition::{
     Group, RuleRow, SportDefinition, average, count, error, flag, games_played, group, outs,
     percent, periods, ratio, score, setting, total, warning,
 };
+use crate::stats::sport::Sport;
 
 pub(in crate::stats) const BASEBALL: SportDefinition = SportDefinition {
     sport: Sport::Baseball,

@@ -1,10 +1,10 @@
 //! Statistics of basketball. Field goals include three-pointers.
 
-use super::Sport;
 use crate::stats::definition::{
     Group, SportDefinition, count, error, flag, games_played, games_with, group, per_game, percent,
     periods, ratio, score, seconds, signed, total, warning,
 };
+use crate::stats::sport::Sport;
 
 pub(in crate::stats) const BASKETBALL: SportDefinition = SportDefinition {
     sport: Sport::Basketball,
@@ -108,8 +108,8 @@ const TEAM: Group = group(
     "Team",
     &["TEAM_REB"],
     &[
-        count("TEAM_REB", "Team rebounds"),
-        count("TEAM_TO", "Team turnovers").lower_is_better(),
+        count("TEAM_REB", "Team rebounds").abbreviation("REB"),
+        count("TEAM_TO", "Team turnovers").abbreviation("TO").lower_is_better(),
         count("TIMEOUTS", "Timeouts taken").abbreviation("TMO"),
     ],
 )

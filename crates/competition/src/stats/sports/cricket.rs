@@ -3,11 +3,11 @@
 //! Overs are recorded as balls, and shown as overs by `OVERS`: 19 balls are 3.1 overs. The balls of
 //! the net run rate are those of all overs of the innings if the side was all out.
 
-use super::Sport;
 use crate::stats::definition::{
     Group, SportDefinition, approximate_score, count, error, flag, games_played, games_with, group,
     periods, ratio, setting, total, warning,
 };
+use crate::stats::sport::Sport;
 
 pub(in crate::stats) const CRICKET: SportDefinition = SportDefinition {
     sport: Sport::Cricket,
@@ -108,10 +108,10 @@ const TEAM: Group = group(
     &[
         count("EXTRAS", "Extras"),
         flag("TOSS", "Tosses won"),
-        count("RUNS_FOR", "Runs for"),
-        count("BALLS_FOR", "Balls faced by the side"),
-        count("RUNS_AGAINST", "Runs against").lower_is_better(),
-        count("BALLS_AGAINST", "Balls faced by the opponent"),
+        count("RUNS_FOR", "Runs for").abbreviation("RF"),
+        count("BALLS_FOR", "Balls faced by the side").abbreviation("BF"),
+        count("RUNS_AGAINST", "Runs against").abbreviation("RA").lower_is_better(),
+        count("BALLS_AGAINST", "Balls faced by the opponent").abbreviation("BA"),
         ratio(
             "NRR",
             "Net run rate",

@@ -1,10 +1,10 @@
 //! Statistics of field hockey.
 
-use super::Sport;
 use crate::stats::definition::{
     Group, SportDefinition, approximate_score, count, error, flag, games_played, group, per_game,
     percent, periods, ratio, score, seconds, setting, total, warning,
 };
+use crate::stats::sport::Sport;
 
 pub(in crate::stats) const FIELD_HOCKEY: SportDefinition = SportDefinition {
     sport: Sport::FieldHockey,

@@ -1,10 +1,10 @@
 //! Statistics of flag football.
 
-use super::Sport;
 use crate::stats::definition::{
     Group, SportDefinition, count, error, games_played, group, per_game, percent, periods, ratio,
     score, signed, total, warning,
 };
+use crate::stats::sport::Sport;
 
 pub(in crate::stats) const FLAG_FOOTBALL: SportDefinition = SportDefinition {
     sport: Sport::FlagFootball,

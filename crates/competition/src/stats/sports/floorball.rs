@@ -1,10 +1,10 @@
 //! Statistics of floorball. Penalties are counted in minutes.
 
-use super::Sport;
 use crate::stats::definition::{
     Group, SportDefinition, approximate_score, count, error, flag, games_played, games_with, group,
     per_game, percent, periods, ratio, score, seconds, setting, signed, total, warning,
 };
+use crate::stats::sport::Sport;
 
 pub(in crate::stats) const FLOORBALL: SportDefinition = SportDefinition {
     sport: Sport::Floorball,

@@ -1,10 +1,10 @@
 //! Statistics of handball.
 
-use super::Sport;
 use crate::stats::definition::{
     Group, SportDefinition, approximate_score, count, error, games_played, group, per_game,
     percent, periods, ratio, score, seconds, setting, warning,
 };
+use crate::stats::sport::Sport;
 
 pub(in crate::stats) const HANDBALL: SportDefinition = SportDefinition {
     sport: Sport::Handball,

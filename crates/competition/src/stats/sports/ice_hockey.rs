@@ -2,12 +2,12 @@
 //!
 //! Penalties are counted in minutes, as on every scoresheet; all other times are in seconds.
 
-use super::Sport;
 use crate::stats::definition::{
     Group, SportDefinition, approximate_score, average, count, error, flag, games_played,
     games_with, group, per_game, percent, periods, ratio, score, seconds, setting, signed, total,
     warning,
 };
+use crate::stats::sport::Sport;
 
 pub(in crate::stats) const ICE_HOCKEY: SportDefinition = SportDefinition {
     sport: Sport::IceHockey,

@@ -1,10 +1,10 @@
 //! Statistics of boys', girls', men's and women's lacrosse. Penalties are counted in seconds.
 
-use super::Sport;
 use crate::stats::definition::{
     Group, SportDefinition, approximate_score, average, count, error, flag, games_played, group,
     per_game, percent, periods, ratio, score, seconds, setting, total, warning,
 };
+use crate::stats::sport::Sport;
 
 pub(in crate::stats) const LACROSSE: SportDefinition = SportDefinition {
     sport: Sport::Lacrosse,

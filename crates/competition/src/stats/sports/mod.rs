@@ -1,8 +1,7 @@
 //! The built-in statistics of each sport.
 
-use kit::string_enum;
-
 use super::definition::SportDefinition;
+use super::sport::Sport;
 
 mod american_football;
 mod baseball;
@@ -20,29 +19,6 @@ mod soccer;
 mod ultimate;
 mod volleyball;
 mod water_polo;
-
-string_enum! {
-    /// A sport with built-in statistics.
-    pub enum Sport {
-        Soccer = "soccer",
-        Basketball = "basketball",
-        Baseball = "baseball",
-        Softball = "softball",
-        IceHockey = "ice_hockey",
-        Floorball = "floorball",
-        Volleyball = "volleyball",
-        AmericanFootball = "american_football",
-        FlagFootball = "flag_football",
-        Lacrosse = "lacrosse",
-        RugbyUnion = "rugby_union",
-        Cricket = "cricket",
-        Handball = "handball",
-        Netball = "netball",
-        Ultimate = "ultimate",
-        WaterPolo = "water_polo",
-        FieldHockey = "field_hockey",
-    }
-}
 
 impl Sport {
     /// What is built in for this sport.

@@ -1,10 +1,10 @@
 //! Statistics of netball.
 
-use super::Sport;
 use crate::stats::definition::{
     Group, SportDefinition, count, error, games_played, group, per_game, percent, periods, ratio,
     score, total,
 };
+use crate::stats::sport::Sport;
 
 pub(in crate::stats) const NETBALL: SportDefinition = SportDefinition {
     sport: Sport::Netball,

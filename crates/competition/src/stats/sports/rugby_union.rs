@@ -1,10 +1,10 @@
 //! Statistics of rugby union. Other codes can set the points of each kind of score.
 
-use super::Sport;
 use crate::stats::definition::{
     Group, SportDefinition, count, error, flag, games_played, group, per_game, percent, periods,
     score, seconds, setting, total, warning,
 };
+use crate::stats::sport::Sport;
 
 pub(in crate::stats) const RUGBY_UNION: SportDefinition = SportDefinition {
     sport: Sport::RugbyUnion,

@@ -2,11 +2,11 @@
 //!
 //! A goal counts for whoever scored it. An opponent's own goal counts only in `OGF` of the team.
 
-use super::Sport;
 use crate::stats::definition::{
     Group, SportDefinition, approximate_score, count, error, flag, games_played, games_with, group,
     per_game, percent, periods, ratio, score, seconds, setting, total, warning,
 };
+use crate::stats::sport::Sport;
 
 pub(in crate::stats) const SOCCER: SportDefinition = SportDefinition {
     sport: Sport::Soccer,

@@ -1,10 +1,10 @@
 //! Statistics of ultimate.
 
-use super::Sport;
 use crate::stats::definition::{
     Group, SportDefinition, count, error, games_played, group, per_game, percent, periods, ratio,
     score, total, warning,
 };
+use crate::stats::sport::Sport;
 
 pub(in crate::stats) const ULTIMATE: SportDefinition = SportDefinition {
     sport: Sport::Ultimate,

@@ -2,11 +2,11 @@
 //!
 //! The score of a match is in sets, so nothing in a box score can be compared with it.
 
-use super::Sport;
 use crate::stats::definition::{
     Group, SportDefinition, average, count, error, games_played, group, percent, periods, ratio,
     total,
 };
+use crate::stats::sport::Sport;
 
 pub(in crate::stats) const VOLLEYBALL: SportDefinition = SportDefinition {
     sport: Sport::Volleyball,

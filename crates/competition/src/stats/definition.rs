@@ -31,7 +31,7 @@ string_enum! {
 
 string_enum! {
     /// How several values become one.
-    pub enum Aggregate {
+    pub enum Aggregate as StatisticAggregate {
         /// Their sum.
         Sum = "sum",
         /// The largest.
@@ -43,7 +43,7 @@ string_enum! {
 
 string_enum! {
     /// How serious an issue of a box score is.
-    pub enum Severity {
+    pub enum Severity as BoxScoreSeverity {
         /// The box score must not be saved.
         Error = "error",
         /// The box score can be saved; someone should look at it.

@@ -107,7 +107,8 @@ const TEAM: Group = group(
     &["TIMEOUTS"],
     &[
         count("TIMEOUTS", "Timeouts taken").abbreviation("TMO"),
-        // Two players share a block with assists, so that each has half of it.
+        // Each player who shares a block has a block assist. It counts as half a block, even if three
+        // players share it.
         total("TEAM_B", "Team blocks", "BS + BA / 2").abbreviation("B").precision(1),
         ratio("TEAM_B_S", "Team blocks per set", "TEAM_B / SP").abbreviation("B/S"),
     ],

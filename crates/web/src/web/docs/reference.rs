@@ -7,7 +7,7 @@ pub mod schema;
 use askama::Template;
 use serde_json::Value;
 
-use self::operation::{Operation, data_schema, object_name};
+use self::operation::{Operation, data_schema, object_name, snake_case};
 use self::schema::{Fields, Schemas};
 use super::literal::Language;
 use super::markdown::{self, CodeLinks, Heading};
@@ -56,7 +56,10 @@ struct Index<'a> {
 impl Object {
     /// The object with this schema, which does not have its fields yet.
     fn new(schemas: &Schemas<'_>, schema: &str) -> Self {
-        let name = object_name(schemas, schema).replace('_', " ");
+        Self::named(object_name(schemas, schema).replace('_', " "), schema)
+    }
+
+    fn named(name: String, schema: &str) -> Self {
         Self {
             id: format!("{}-object", name.replace(' ', "-")),
             title: format!("The {name} object"),
@@ -113,7 +116,10 @@ pub fn groups(document: &Value) -> Vec<Group> {
             if schema == "WebhookEvent" {
                 schemas.set_link(schema, NOTIFICATION_TYPES.to_owned(), "notification".to_owned());
             } else if schemas.link(schema).is_none() {
-                let object = Object::new(&schemas, schema);
+                let mut object = Object::new(&schemas, schema);
+                if objects.iter().any(|other| other.id == object.id) {
+                    object = Object::named(snake_case(schema).replace('_', " "), schema);
+                }
                 schemas.set_link(schema, format!("{path}#{}", object.id), object.name.clone());
                 objects.push(object);
             }

@@ -9,6 +9,13 @@ const SNIPPET: usize = 180;
 /// Longer queries are cut, and further words ignored.
 const MAX_WORDS: usize = 8;
 
+/// Words of questions that say nothing about what is searched for.
+const COMMON_WORDS: &[&str] = &[
+    "a", "an", "and", "are", "can", "do", "does", "for", "from", "how", "i", "in", "is", "it",
+    "my", "of", "on", "or", "should", "the", "to", "what", "when", "where", "which", "why", "with",
+    "you", "your",
+];
+
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -79,9 +86,14 @@ impl Index {
         Self { entries: entries.into_iter().map(index).collect() }
     }
 
-    /// The entries with all words of a query, the best first.
+    /// The entries with all words of a query, the best first. Words such as "how" and "the" count only if there are no
+    /// others.
     pub fn find(&self, query: &str) -> Vec<Hit<'_>> {
-        let query: Vec<_> = words(query).into_iter().take(MAX_WORDS).collect();
+        let mut query = query_words(query);
+        if query.iter().any(|word| !COMMON_WORDS.contains(&word.as_str())) {
+            query.retain(|word| !COMMON_WORDS.contains(&word.as_str()));
+        }
+        query.truncate(MAX_WORDS);
         if query.is_empty() {
             return Vec::new();
         }
@@ -137,21 +149,56 @@ fn best(words: &[String], word: &str) -> u32 {
     words.iter().map(quality).max().unwrap_or(0)
 }
 
-/// The words of a text in lower case. `calendar_feeds.list` is one word, and each of its parts too.
+/// The words of a text in lower case. `calendar_feeds.list` is one word, and each of its parts too. `TypeScript` is found
+/// as `typescript` and as `type_script`.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
-    let is_separator = |c: char| !c.is_alphanumeric() && !matches!(c, '_' | '.');
-    for word in text.to_lowercase().split(is_separator) {
-        let word = word.trim_matches(['.', '_']);
-        if word.is_empty() {
-            continue;
+    for word in split(text) {
+        let snake = snake_case(word);
+        let lower = word.to_lowercase();
+        if lower != snake {
+            words.push(lower);
         }
-        words.push(word.to_owned());
-        if word.contains(['.', '_']) {
-            words.extend(word.split(['.', '_']).filter(|part| !part.is_empty()).map(str::to_owned));
+        if snake.contains(['.', '_']) {
+            words
+                .extend(snake.split(['.', '_']).filter(|part| !part.is_empty()).map(str::to_owned));
         }
+        words.push(snake);
     }
     words
+}
+
+/// The words of a query. `rotateSecret` is a method of the client: `rotate_secret`.
+fn query_words(text: &str) -> Vec<String> {
+    split(text).map(snake_case).collect()
+}
+
+fn split(text: &str) -> impl Iterator<Item = &str> {
+    let is_separator = |c: char| !c.is_alphanumeric() && !matches!(c, '_' | '.');
+    text.split(is_separator)
+        .map(|word| word.trim_matches(['.', '_']))
+        .filter(|word| !word.is_empty())
+}
+
+/// A name in snake case: `rotate_secret` for `rotateSecret`.
+fn snake_case(word: &str) -> String {
+    camel_case_parts(word).join("_").to_lowercase()
+}
+
+/// The parts of a name in camel case: `rotate` and `Secret`.
+fn camel_case_parts(word: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    let mut previous_is_lower = false;
+    for (at, character) in word.char_indices() {
+        if character.is_uppercase() && previous_is_lower {
+            parts.push(&word[start..at]);
+            start = at;
+        }
+        previous_is_lower = character.is_lowercase();
+    }
+    parts.push(&word[start..]);
+    parts
 }
 
 /// The part of a text around the first match, with the matches marked.
@@ -241,6 +288,21 @@ mod tests {
         assert_eq!(titles("webhooks.create"), ["Create a webhook"]);
         assert_eq!(titles("webhooks signed"), ["Webhooks"]);
         assert!(titles("nothing").is_empty() && titles(" - ").is_empty());
+    }
+
+    #[test]
+    fn questions_and_names_of_methods_are_found() {
+        assert_eq!(titles("How do I create a webhook"), ["Create a webhook"]);
+        assert_eq!(titles("the"), [""; 0]);
+        let index = Index::new([
+            entry("Rotate it", "webhooks.rotate_secret", "With TypeScript."),
+            entry("Other", "", "An OAuth app."),
+        ]);
+        for query in ["rotateSecret", "rotate_secret", "typescript", "TypeScript", "type script"] {
+            assert_eq!(index.find(query)[0].entry.title, "Rotate it", "{query}");
+        }
+        assert_eq!(index.find("oauth").len(), 1);
+        assert_eq!(index.find("OAuth").len(), 1);
     }
 
     #[test]

@@ -234,15 +234,18 @@ pub fn object_name(schemas: &Schemas<'_>, schema: &str) -> String {
     match schemas.named(schema)["properties"]["object"]["const"].as_str() {
         Some(name) => name.to_owned(),
         None if schema == "WebhookEvent" => "notification".to_owned(),
-        None => {
-            let mut name = String::new();
-            for character in schema.chars() {
-                if character.is_uppercase() && !name.is_empty() {
-                    name.push('_');
-                }
-                name.extend(character.to_lowercase());
-            }
-            name
-        }
+        None => snake_case(schema),
     }
+}
+
+/// The name of a schema in snake case: `created_webhook`.
+pub fn snake_case(schema: &str) -> String {
+    let mut name = String::new();
+    for character in schema.chars() {
+        if character.is_uppercase() && !name.is_empty() {
+            name.push('_');
+        }
+        name.extend(character.to_lowercase());
+    }
+    name
 }

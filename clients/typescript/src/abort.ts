@@ -1,3 +1,5 @@
+import { AbortError, TouchlineError } from './errors.js'
+
 /** What happens when a signal is aborted. */
 interface Listener {
   actions: Set<() => void>
@@ -33,15 +35,26 @@ function listen(signal: AbortSignal): Listener {
   return listener
 }
 
-/** The result of `work`. If the signal is aborted first, fails at once with its reason; the work continues. */
+/** The error of a call whose signal is aborted: an `AbortError`, unless the client itself aborts it with another error. */
+export function abortError(signal: AbortSignal | undefined): TouchlineError {
+  const reason: unknown = signal?.reason
+  return reason instanceof TouchlineError ? reason : new AbortError('The `signal` of the call was aborted.', { cause: reason })
+}
+
+/** Fails if the signal is aborted. */
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw abortError(signal)
+}
+
+/** The result of `work`. If the signal is aborted first, fails at once with an `AbortError`; the work continues. */
 export function abortable<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
   return new Promise((done, failed) => {
-    const stop = onAbort(signal, () => failed(signal?.reason))
+    const stop = onAbort(signal, () => failed(abortError(signal)))
     work.then(done, failed).finally(stop)
   })
 }
 
-/** Waits, unless the signal is aborted. */
+/** Waits. If the signal is aborted first, fails at once with an `AbortError`. */
 export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((done, failed) => {
     const timer = setTimeout(() => {
@@ -50,7 +63,7 @@ export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
     }, milliseconds)
     const stop = onAbort(signal, () => {
       clearTimeout(timer)
-      failed(signal?.reason)
+      failed(abortError(signal))
     })
   })
 }

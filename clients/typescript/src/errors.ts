@@ -8,13 +8,16 @@ export class TouchlineError extends Error {
   readonly retryAfter: number | null = null
 }
 
-/** No response arrived, for example because the network failed. */
+/** The connection failed, or the response does not come from Touchline. */
 export class ConnectionError extends TouchlineError {
   override readonly retryable: boolean = true
 }
 
-/** A request took longer than its `timeout`. */
+/** An attempt took longer than the option `timeout`. When your own `signal` ends a call, that is an {@link AbortError}. */
 export class TimeoutError extends ConnectionError {}
+
+/** Your `signal` ended the call, for example one of `AbortSignal.timeout()`. `cause` is the signal's `reason`. */
+export class AbortError extends TouchlineError {}
 
 /** The known error codes. The API may get new ones. */
 export type KnownErrorCode = Extract<ErrorCode, keyof typeof CLASSES>
@@ -88,6 +91,7 @@ const ALL = {
   TouchlineError,
   ConnectionError,
   TimeoutError,
+  AbortError,
   ApiError,
   BadRequestError,
   AuthenticationError,

@@ -1,4 +1,4 @@
-import { onAbort } from './abort.js'
+import { abortError, onAbort, throwIfAborted } from './abort.js'
 import { ConnectionError, TimeoutError, TouchlineError } from './errors.js'
 
 /** The longest time of a timer, in milliseconds. Longer ones would end at once. */
@@ -24,15 +24,15 @@ export interface HttpRequest {
 }
 
 /**
- * Sends a request, and reads its response. Fails with the reason of the signal, a `TimeoutError`, a `ConnectionError`, or
- * what `read` throws.
+ * Sends a request, and reads its response. Fails with an `AbortError`, a `TimeoutError`, a `ConnectionError`, or what
+ * `read` throws.
  */
 export async function send<T>(request: HttpRequest, read: (response: Response) => T | Promise<T>): Promise<T> {
   const { method, url, headers, body, signal, timeout } = request
   const name = `${method} ${request.address}`
-  signal?.throwIfAborted()
+  throwIfAborted(signal)
   const controller = new AbortController()
-  const release = onAbort(signal, () => controller.abort(signal?.reason))
+  const release = onAbort(signal, () => controller.abort(abortError(signal)))
   const expire = () => controller.abort(new TimeoutError(`${name} took longer than ${timeout} ms.`))
   const timer = timeout > MAX_TIMER ? undefined : setTimeout(expire, timeout)
   const explain = (error: unknown) => {

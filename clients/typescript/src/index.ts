@@ -1,5 +1,6 @@
 export { Touchline } from './client.js'
 export {
+  AbortError,
   ApiError,
   AuthenticationError,
   BadRequestError,

@@ -1,4 +1,4 @@
-import { onAbort, sleep } from './abort.js'
+import { abortError, onAbort, sleep } from './abort.js'
 import { ConnectionError, TouchlineError } from './errors.js'
 import { backoff, MAX_PAUSE } from './retry.js'
 
@@ -41,7 +41,7 @@ export async function* follow<T>(open: Open, maxRetries: number, signal?: AbortS
       }
       // The service ended the stream, for example because it restarts.
     } catch (error) {
-      if (signal?.aborted) throw signal.reason
+      if (signal?.aborted) throw abortError(signal)
       const isTemporary = error instanceof TouchlineError && error.retryable
       if (!isTemporary || !(wasOpen || failures < maxRetries)) throw error
       wanted = error.retryAfter ?? 0

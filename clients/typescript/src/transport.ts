@@ -1,4 +1,4 @@
-import { abortable, sleep } from './abort.js'
+import { abortable, sleep, throwIfAborted } from './abort.js'
 import { apiError, ApiError, ConnectionError } from './errors.js'
 import { send, type Fetch, type HttpRequest } from './http.js'
 import { List, type PageBody } from './list.js'
@@ -40,9 +40,9 @@ export interface ClientOptions {
 
 /** Options of one request. */
 export interface RequestOptions {
-  /** Cancels the request. */
+  /** Cancels the request, which then fails with an `AbortError`. */
   signal?: AbortSignal | undefined
-  /** How many milliseconds an attempt may take. */
+  /** How many milliseconds an attempt may take. After the last one, the request fails with a `TimeoutError`. */
   timeout?: number | undefined
   /** How often a failed request is repeated. */
   maxRetries?: number | undefined
@@ -124,7 +124,7 @@ export class Transport {
   async #call<T>(call: Call, options: RequestOptions = {}): Promise<ApiResponse<T>> {
     const headers = this.#headers(call, options)
     const retries = options.maxRetries ?? this.#options.maxRetries ?? RETRIES
-    options.signal?.throwIfAborted()
+    throwIfAborted(options.signal)
     let token = await abortable(this.#auth.token(), options.signal)
     let renewed = false
     for (let attempt = 0; ; attempt += 1) {

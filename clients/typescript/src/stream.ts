@@ -1,4 +1,4 @@
-import { abortError, onAbort, sleep } from './abort.js'
+import { abortable, abortError, onAbort, sleep } from './abort.js'
 import { ConnectionError, TouchlineError } from './errors.js'
 import { backoff, MAX_PAUSE } from './retry.js'
 
@@ -18,16 +18,46 @@ interface StreamEvent {
 
 /**
  * Follows a stream of server-sent events. The first connection is tried as often as any request. When it breaks later, it
- * is opened again after the last event, with growing pauses while that fails.
+ * is opened again after the last event, with growing pauses while that fails. `return()` ends the stream at once.
  */
-export async function* follow<T>(open: Open, maxRetries: number, signal?: AbortSignal): AsyncGenerator<T, void, undefined> {
+export function follow<T>(open: Open, maxRetries: number, signal?: AbortSignal): AsyncGenerator<T, void, undefined> {
+  const stop = new AbortController()
+  const stream = untilStopped<T>(open, maxRetries, stop, signal)
+  const end = stream.return.bind(stream)
+  stream.return = (value) => {
+    // A generator settles `return` after the `next` before it, so this ends the wait for the next event.
+    stop.abort()
+    return end(value)
+  }
+  return stream
+}
+
+/** The events until `stop` is aborted. Fails if `signal` is. */
+async function* untilStopped<T>(
+  open: Open,
+  maxRetries: number,
+  stop: AbortController,
+  signal?: AbortSignal,
+): AsyncGenerator<T, void, undefined> {
+  const release = onAbort(signal, () => stop.abort(signal?.reason))
+  try {
+    yield* connections<T>(open, maxRetries, stop.signal)
+  } catch (error) {
+    if (signal?.aborted || !stop.signal.aborted) throw error
+  } finally {
+    release()
+  }
+}
+
+/** The events of one connection after the other. */
+async function* connections<T>(open: Open, maxRetries: number, signal: AbortSignal): AsyncGenerator<T, void, undefined> {
   let last: string | undefined
   let failures = 0
   let minimum = 0
   let wasOpen = false
   for (;;) {
     const controller = new AbortController()
-    const release = onAbort(signal, () => controller.abort(signal?.reason))
+    const release = onAbort(signal, () => controller.abort(signal.reason))
     let wanted = 0
     try {
       const resume: Record<string, string> = last === undefined ? {} : { 'Last-Event-ID': last }
@@ -41,7 +71,7 @@ export async function* follow<T>(open: Open, maxRetries: number, signal?: AbortS
       }
       // The service ended the stream, for example because it restarts.
     } catch (error) {
-      if (signal?.aborted) throw abortError(signal)
+      if (signal.aborted) throw abortError(signal)
       const isTemporary = error instanceof TouchlineError && error.retryable
       if (!isTemporary || !(wasOpen || failures < maxRetries)) throw error
       wanted = error.retryAfter ?? 0
@@ -67,7 +97,7 @@ async function* events(response: Response, controller: AbortController): AsyncGe
   try {
     for (;;) {
       const timer = setTimeout(silence, IDLE_TIMEOUT)
-      const { done, value } = await reader.read().finally(() => clearTimeout(timer))
+      const { done, value } = await abortable(reader.read(), controller.signal).finally(() => clearTimeout(timer))
       // An event without its end is incomplete.
       if (done) return
       rest += value

@@ -1,10 +1,11 @@
 // The notifications stream, from servers that send every form of server-sent events that the standard allows.
 
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 
-import { ConnectionError, ServerError, Touchline, TouchlineError } from '../dist/index.js'
-import { TIMEOUT } from '../../../tests/web/service.mjs'
+import { AbortError, ConnectionError, ServerError, Touchline, TouchlineError } from '../dist/index.js'
+import { TIMEOUT, until } from '../../../tests/web/service.mjs'
 import { serve } from './support.mjs'
 
 const timeout = TIMEOUT
@@ -93,4 +94,45 @@ test('what is not a stream of events', { timeout }, async (t) => {
   await assert.rejects(follow({ maxRetries: 0 }).next(), isExplained)
   const { follow: followText } = await stream(t, chunks(['data: hello\n\n']))
   await assert.rejects(followText().next(), (error) => error instanceof TouchlineError && /not JSON/.test(error.message))
+})
+
+test('a connection that sends nothing is replaced', { timeout }, async (t) => {
+  const { setTimeout: start } = globalThis
+  t.mock.method(globalThis, 'setTimeout', (action, time, ...args) => start(action, time === 45_000 ? 50 : time, ...args))
+  const { requests, follow } = await stream(t, chunks(['id: 1\ndata: 1\n\n'], false), chunks(['data: 2\n\n'], false))
+  assert.deepEqual(await take(2, follow()), [1, 2])
+  assert.equal(requests[1]['last-event-id'], '1')
+})
+
+const WAITING = {
+  'for the next event': [chunks(['data: 1\n\n'], false)],
+  'for a response': [chunks(['data: 1\n\n']), () => {}],
+  'before it connects again': [chunks(['retry: 60000\ndata: 1\n\n'])],
+}
+for (const [when, responses] of Object.entries(WAITING)) {
+  test(`a stream that waits ${when} can be stopped`, { timeout: 10_000 }, async (t) => {
+    const { follow, requests } = await stream(t, ...responses)
+    const { signal } = new AbortController()
+    const stopped = follow({ signal })
+    assert.equal((await stopped.next()).value, 1)
+    const next = stopped.next()
+    await until('it waits', () => requests.length === responses.length)
+    assert.deepEqual(await stopped.return(), { done: true, value: undefined })
+    assert.deepEqual(await next, { done: true, value: undefined })
+    assert.deepEqual(await stopped.next(), { done: true, value: undefined })
+    assert.equal(getEventListeners(signal, 'abort').length, 0)
+    const controller = new AbortController()
+    const aborted = (await stream(t, ...responses)).follow(controller)
+    await aborted.next()
+    setTimeout(() => controller.abort(), 50)
+    await assert.rejects(aborted.next(), AbortError)
+  })
+}
+
+test('a stream that was stopped before it began sends no request', { timeout }, async (t) => {
+  const { requests, follow } = await stream(t, chunks(['data: 1\n\n']))
+  const notifications = follow()
+  await notifications.return()
+  assert.deepEqual(await notifications.next(), { done: true, value: undefined })
+  assert.equal(requests.length, 0)
 })

@@ -7,6 +7,12 @@ const MAX_TIMER = 2 ** 31 - 1
 /** A function like the global `fetch`. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
+/** Fails if an option is not a number that makes sense. */
+export function checkLimits({ timeout = 1, maxRetries = 0 }: { timeout?: number | undefined; maxRetries?: number | undefined }): void {
+  if (!(timeout > 0)) throw new TypeError(`\`timeout\` must be a number of milliseconds above 0, not ${timeout}.`)
+  if (!(maxRetries >= 0)) throw new TypeError(`\`maxRetries\` must be a number, 0 or more, not ${maxRetries}.`)
+}
+
 /** One HTTP request. */
 export interface HttpRequest {
   method: string

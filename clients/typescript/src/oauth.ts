@@ -6,7 +6,7 @@
 
 import { sleep } from './abort.js'
 import { ConnectionError, isRetryable, retryAfter, TouchlineError } from './errors.js'
-import { send, type Fetch } from './http.js'
+import { checkLimits, send, type Fetch } from './http.js'
 import { pauseBefore } from './retry.js'
 import { apiBase, type Auth } from './transport.js'
 
@@ -109,6 +109,7 @@ export class OAuthApp {
   readonly #options: OAuthAppOptions
 
   constructor(options: OAuthAppOptions) {
+    checkLimits(options)
     this.#base = apiBase(options.baseUrl)
     this.#options = options
   }

@@ -1,6 +1,6 @@
 import { abortable, sleep, throwIfAborted } from './abort.js'
 import { apiError, ApiError, ConnectionError } from './errors.js'
-import { send, type Fetch, type HttpRequest } from './http.js'
+import { checkLimits, send, type Fetch, type HttpRequest } from './http.js'
 import { List, type PageBody } from './list.js'
 import { ApiPromise, apiResponse, type ApiResponse } from './response.js'
 import { pauseBefore } from './retry.js'
@@ -92,6 +92,7 @@ export class Transport {
     }
     const auth = apiKey === undefined ? options.auth : { token: async () => apiKey }
     if (!auth) throw new TypeError('Give an `apiKey` (or set TOUCHLINE_API_KEY), or `auth`.')
+    checkLimits(options)
     this.#auth = auth
     this.#base = apiBase(options.baseUrl)
     this.#options = options
@@ -112,6 +113,7 @@ export class Transport {
 
   /** Follows a stream of server-sent events. */
   follow<T>(path: string, query?: Query, options?: RequestOptions): AsyncGenerator<T, void, undefined> {
+    checkLimits(options ?? {})
     const open = (headers: Record<string, string>, signal: AbortSignal) => {
       const call: Call = { method: 'GET', path, query, as: 'raw' }
       const all = { ...options, signal, headers: { ...options?.headers, Accept: 'text/event-stream', ...headers } }
@@ -122,6 +124,7 @@ export class Transport {
 
   /** Sends a request until it succeeds or must not be repeated. */
   async #call<T>(call: Call, options: RequestOptions = {}): Promise<ApiResponse<T>> {
+    checkLimits(options)
     const headers = this.#headers(call, options)
     const retries = options.maxRetries ?? this.#options.maxRetries ?? RETRIES
     throwIfAborted(options.signal)
@@ -187,11 +190,15 @@ export class Transport {
   #url({ path, query }: Call): string {
     const parameters = new URLSearchParams()
     for (const [name, value] of Object.entries(query ?? {})) {
-      if (value !== undefined && value !== null) parameters.set(name, String(value))
+      if (value !== undefined && value !== null) parameters.set(name, [value].flat().map(queryValue).join())
     }
     const text = parameters.toString()
     return this.#base + API + path + (text && `?${text}`)
   }
+}
+
+function queryValue(value: unknown): string {
+  return value instanceof Date ? value.toISOString() : String(value)
 }
 
 /** A random idempotency key. `crypto.randomUUID` is missing in pages without HTTPS. */

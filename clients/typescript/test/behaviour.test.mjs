@@ -297,6 +297,12 @@ test('wrong arguments are errors of the caller, and no requests', async () => {
   const offline = client({ fetch: () => assert.fail('a request was sent') })
   await assert.rejects(offline.teams.create({ name: 1n }), TypeError)
   assert.throws(() => offline.files.create({ file: Buffer.from('x'), purpose: 'logo' }), /must be a Blob/)
+  for (const options of [{ timeout: NaN }, { timeout: 0 }, { timeout: -1 }, { maxRetries: NaN }, { maxRetries: -1 }]) {
+    const explained = { name: 'TypeError', message: new RegExp(`\`${Object.keys(options)[0]}\` must be a number`) }
+    assert.throws(() => client(options), explained)
+    await assert.rejects(offline.me.get(options), explained)
+    assert.throws(() => offline.notifications.follow({}, options), explained)
+  }
 })
 
 test('options of the client', { timeout }, async (t) => {
@@ -311,6 +317,11 @@ test('options of the client', { timeout }, async (t) => {
   assert.match(seen[0]['user-agent'], /^touchline-js\/\d/)
   await named.teams.create({ name: 'Own key' }, { headers: { 'idempotency-key': 'mine' } })
   assert.equal(seen[1]['idempotency-key'], 'mine')
+  const time = new Date('2027-03-06T10:00:00Z')
+  const texts = []
+  const dated = client({ fetch: (url, init) => (texts.push(new URL(url).searchParams), fetch(url, init)) })
+  await dated.events.list({ updated_since: time, team_id: [MISSING, MISSING], limit: 5 }).page()
+  assert.equal(texts[0].toString(), `updated_since=${encodeURIComponent('2027-03-06T10:00:00.000Z')}&team_id=${MISSING}%2C${MISSING}&limit=5`)
   assert.throws(() => new Touchline({ baseUrl: service.url }), /apiKey/)
   assert.throws(() => client({ auth: { token: async () => key } }), /not both/)
   const auth = new Touchline({ baseUrl: service.url, auth: { token: async () => key } })

@@ -126,3 +126,18 @@ function describe(error: unknown): string {
   // The error of a host with several addresses has only a code.
   return reason.message || (reason as { code?: string }).code || reason.name
 }
+
+/** An object in JSON; `null` if the text is something else. */
+export function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' ? (value as Record<string, unknown> | null) : null
+  } catch {
+    return null
+  }
+}
+
+/** The error of a successful response that does not come from the service. */
+export function notOurs(address: string): ConnectionError {
+  return new ConnectionError(`The response is not one of the API. Is ${address} an address of Touchline?`)
+}

@@ -23,7 +23,7 @@ export class Page<T, Body extends PageBody<T> = PageBody<T>> {
   ) {
     this.data = body.data
     this.hasMore = body.has_more
-    this.nextCursor = body.next_cursor
+    this.nextCursor = body.next_cursor ?? null
   }
 
   /** The next page; `null` on the last one. */

@@ -5,8 +5,8 @@
  */
 
 import { sleep } from './abort.js'
-import { ConnectionError, isRetryable, retryAfter, TouchlineError } from './errors.js'
-import { checkLimits, send, type Fetch } from './http.js'
+import { isRetryable, retryAfter, TouchlineError } from './errors.js'
+import { checkLimits, notOurs, parseObject, send, type Fetch } from './http.js'
 import { pauseBefore } from './retry.js'
 import { apiBase, type Auth } from './transport.js'
 
@@ -218,7 +218,7 @@ export class OAuthApp {
       const text = await response.text()
       const answer = parseObject(text)
       if (response.ok && answer) return answer
-      if (response.ok) throw new ConnectionError(`The response is not JSON. Is ${url} an address of Touchline?`)
+      if (response.ok) throw notOurs(url)
       // A problem document says that the service was too slow, and that the request may still take effect.
       const code = (answer ? undefined : STATUS_CODES[response.status]) ?? 'server_error'
       const { error = code, error_description, detail } = answer ?? {}
@@ -234,15 +234,6 @@ const STATUS_CODES: Record<number, string> = { 429: 'slow_down', 503: 'temporari
 /** Whether the service was too busy for a request, and so did nothing. */
 function isRefused(error: unknown): boolean {
   return error instanceof OAuthError && (error.status === 429 || error.code === 'temporarily_unavailable')
-}
-
-function parseObject(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' ? (value as Record<string, unknown> | null) : null
-  } catch {
-    return null
-  }
 }
 
 /** How long before its end an access token is refreshed, in milliseconds. */

@@ -1,6 +1,6 @@
 import { abortable, sleep, throwIfAborted } from './abort.js'
-import { apiError, ApiError, ConnectionError } from './errors.js'
-import { checkLimits, send, type Fetch, type HttpRequest } from './http.js'
+import { apiError, ApiError } from './errors.js'
+import { checkLimits, notOurs, parseObject, send, type Fetch, type HttpRequest } from './http.js'
 import { List, type PageBody } from './list.js'
 import { ApiPromise, apiResponse, type ApiResponse } from './response.js'
 import { pauseBefore } from './retry.js'
@@ -182,8 +182,11 @@ export class Transport {
     }
     return send(request, async (response) => {
       if (!response.ok) throw await apiError(response)
-      const data = as === 'raw' ? response : await readJson(response)
-      return apiResponse((as === 'data' ? (data as { data: T }).data : data) as T, response)
+      if (as === 'raw') return apiResponse(response as T, response)
+      const json = parseObject(await response.text())
+      // A proxy or the sign-in page of a network may respond with something else.
+      if (!json || (as === 'body' ? !Array.isArray(json.data) : json.data === undefined)) throw notOurs(request.address)
+      return apiResponse((as === 'data' ? json.data : json) as T, response)
     })
   }
 
@@ -232,15 +235,6 @@ export function formData(fields: Record<string, unknown>): FormData {
     else throw new TypeError(`\`${name}\` must be a Blob, such as \`new Blob([bytes], { type: 'image/png' })\`.`)
   }
   return form
-}
-
-async function readJson(response: Response): Promise<unknown> {
-  const text = await response.text()
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new ConnectionError(`The response is not JSON. Is ${response.url} an address of Touchline?`)
-  }
 }
 
 function environment(name: string): string | undefined {

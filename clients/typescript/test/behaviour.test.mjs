@@ -275,8 +275,16 @@ test('a service that is not there, and one that is not ours', { timeout }, async
   const nothing = client({ baseUrl, maxRetries: 1 })
   const isRefused = ({ message }) => message.startsWith(`GET ${baseUrl}/api/public/v1/me failed:`) && /ECONNREFUSED/.test(message)
   await assert.rejects(nothing.me.get(), (error) => error instanceof ConnectionError && isRefused(error))
-  const other = await serve(t, (_, response) => response.end('<html>Hello</html>'))
-  await assert.rejects(client({ baseUrl: other, maxRetries: 0 }).me.get(), /not JSON/)
+  let body
+  const other = await serve(t, (_, response) => response.end(body))
+  const foreign = client({ baseUrl: other, maxRetries: 0 })
+  const isExplained = (error) => error instanceof ConnectionError && error.message.includes(`Is ${other}/api/public/v1/`)
+  for (body of ['<html>Hello</html>', '', 'null', '1', '[]', '{}', '{"status":"ok"}']) {
+    await assert.rejects(foreign.me.get(), isExplained, body)
+    await assert.rejects(foreign.teams.list().page(), isExplained, body)
+  }
+  body = '{"data":{}}'
+  await assert.rejects(foreign.teams.list().page(), isExplained)
 })
 
 test('a redirect is not followed, because the key would be lost', { timeout }, async (t) => {

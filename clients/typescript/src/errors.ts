@@ -19,6 +19,17 @@ export class TimeoutError extends ConnectionError {}
 /** Your `signal` ended the call, for example one of `AbortSignal.timeout()`. `cause` is the signal's `reason`. */
 export class AbortError extends TouchlineError {}
 
+/** You have the current version of the object: it still has the `version` in `ifNoneMatch`. */
+export class NotModifiedError extends TouchlineError {
+  /** The `ETag` of the object, such as `"3"`. */
+  readonly etag: string
+
+  constructor(headers: Headers) {
+    super('304: You have the current version of the object.')
+    this.etag = headers.get('ETag') ?? ''
+  }
+}
+
 /** The known error codes. The API may get new ones. */
 export type KnownErrorCode = Extract<ErrorCode, keyof typeof CLASSES>
 
@@ -92,6 +103,7 @@ const ALL = {
   ConnectionError,
   TimeoutError,
   AbortError,
+  NotModifiedError,
   ApiError,
   BadRequestError,
   AuthenticationError,

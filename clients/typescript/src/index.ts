@@ -10,6 +10,7 @@ export {
   IdempotencyError,
   isApiError,
   NotFoundError,
+  NotModifiedError,
   PayloadTooLargeError,
   PermissionError,
   PreconditionFailedError,

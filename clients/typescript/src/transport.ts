@@ -1,5 +1,5 @@
 import { abortable, sleep, throwIfAborted } from './abort.js'
-import { apiError, ApiError } from './errors.js'
+import { apiError, ApiError, NotModifiedError } from './errors.js'
 import { checkLimits, notOurs, parseObject, send, type Fetch, type HttpRequest } from './http.js'
 import { List, type PageBody } from './list.js'
 import { ApiPromise, apiResponse, type ApiResponse } from './response.js'
@@ -55,6 +55,8 @@ export interface RequestOptions {
   idempotencyKey?: string | undefined
   /** Make the change only if the object still has this `version`. */
   ifMatch?: number | undefined
+  /** Get the object only if it no longer has this `version`. Otherwise, the request fails with a `NotModifiedError`. */
+  ifNoneMatch?: number | undefined
 }
 
 /** Query parameters. Lists are joined with commas. */
@@ -159,6 +161,7 @@ export class Transport {
     // Made once for all attempts, so that the change is made once.
     if (method !== 'GET') headers.set('Idempotency-Key', options.idempotencyKey ?? headers.get('Idempotency-Key') ?? newKey())
     if (options.ifMatch !== undefined) headers.set('If-Match', `"${options.ifMatch}"`)
+    if (options.ifNoneMatch !== undefined) headers.set('If-None-Match', `"${options.ifNoneMatch}"`)
     return headers
   }
 
@@ -181,6 +184,7 @@ export class Transport {
       isOpen: as === 'raw',
     }
     return send(request, async (response) => {
+      if (response.status === 304) throw new NotModifiedError(response.headers)
       if (!response.ok) throw await apiError(response)
       if (as === 'raw') return apiResponse(response as T, response)
       const json = parseObject(await response.text())

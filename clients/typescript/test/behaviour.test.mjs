@@ -16,6 +16,7 @@ import {
   isApiError,
   List,
   NotFoundError,
+  NotModifiedError,
   PermissionError,
   PreconditionFailedError,
   RateLimitError,
@@ -105,6 +106,17 @@ test('each error has its class and code', { timeout }, async () => {
   }
   const invalid = await touchline.teams.create({ name: '' }).catch((error) => error)
   assert.equal(invalid.errors[0].pointer, '/name')
+})
+
+test('an object is sent only if it has changed', { timeout }, async () => {
+  const team = await touchline.teams.create({ name: 'Version' })
+  const isCurrent = (etag) => (error) =>
+    error instanceof NotModifiedError && !(error instanceof ApiError) && error.etag === etag && !error.retryable
+  await assert.rejects(touchline.teams.get(team.id, { ifNoneMatch: team.version }), isCurrent(`"${team.version}"`))
+  const { version } = await touchline.teams.update(team.id, { season: '2027' })
+  assert.equal((await touchline.teams.get(team.id, { ifNoneMatch: team.version })).season, '2027')
+  const headers = { 'If-None-Match': `"0", "${version}"` }
+  await assert.rejects(touchline.teams.get(team.id, { headers }).withResponse(), isCurrent(`"${version}"`))
 })
 
 test('an id that is empty is an error of the caller, and no request', async () => {

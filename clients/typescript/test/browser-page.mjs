@@ -1,6 +1,6 @@
 // The script of a page with an app. It reports what it did in `#result`.
 
-import { ConnectionError, NotFoundError, Touchline, ValidationError } from '../dist/index.js'
+import { ConnectionError, NotFoundError, NotModifiedError, Touchline, ValidationError } from '../dist/index.js'
 import { OAuthApp } from '../dist/oauth.js'
 
 const settings = JSON.parse(sessionStorage.getItem('settings') ?? 'null') ?? Object.fromEntries(new URLSearchParams(location.search))
@@ -44,6 +44,7 @@ async function useApi() {
   for await (const { data } of touchline.teams.list({ limit: 2 }).pages()) pages.push(data.map(({ name }) => name))
   const [team] = await touchline.teams.list().all({ max: 1 })
   const updated = await touchline.teams.update(team.id, { season: '2027' }, { ifMatch: team.version })
+  const unchanged = await caught(touchline.teams.get(team.id, { ifNoneMatch: updated.version }))
   // The first response is lost.
   const created = await lossy.teams.create({ name: 'Owls' }).withResponse()
   const missing = await caught(touchline.teams.get('team_01kbm2x5q8f7vr0n3hd9tzc4wy'))
@@ -61,6 +62,7 @@ async function useApi() {
     pages,
     response: [status, requestId.startsWith('req_'), rateLimit.reset instanceof Date],
     written: [updated.season, created.data.name, created.headers.get('idempotent-replayed')],
+    unchanged: [unchanged instanceof NotModifiedError, unchanged?.etag === `"${updated.version}"`],
     missing: [missing.name, missing.code, missing instanceof NotFoundError],
     invalid: [invalid.name, invalid instanceof ValidationError && invalid.errors[0].pointer],
     broken: [broken?.name, broken instanceof ConnectionError],

@@ -20,6 +20,7 @@ const EXPECTED = {
   pages: [['Falcons', 'Hawks'], ['Herons']],
   response: [200, true, true],
   written: ['2027', 'Owls', 'true'],
+  unchanged: [true, true],
   missing: ['NotFoundError', 'not_found', true],
   invalid: ['ValidationError', '/name'],
   broken: ['ConnectionError', true],

@@ -26,7 +26,7 @@ const DOCS = new URL('../../docs/', ROOT)
 const GUIDES = ['quickstart', 'authentication', 'pagination', 'idempotency', 'errors', 'rate-limits', 'webhooks', 'oauth', 'notifications', 'testing']
 
 /** The errors that the examples for the shell show on purpose. */
-const ERRORS = { authentication: [401], idempotency: [412], errors: [422], testing: [404] }
+const ERRORS = { authentication: [401], idempotency: [412, 304], errors: [422], testing: [404] }
 /** The examples that do not run, by their first line. */
 const REASONS = {
   'export TOUCHLINE_URL=https://club.example.org': 'It has the address and the key of the reader.',

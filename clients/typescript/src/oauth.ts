@@ -29,8 +29,8 @@ export interface OAuthAppOptions {
 
 /** What the user is asked for. */
 export interface AuthorizationOptions {
-  /** The scopes, such as `teams:read`. Default: `teams:read`. */
-  scope?: string[] | undefined
+  /** The scopes, as a list or separated by spaces. Default: `teams:read`. */
+  scope?: string | string[] | undefined
   /** Whether the user is asked again, or not at all. */
   prompt?: 'none' | 'login' | 'consent' | undefined
   /** A value that comes back with the user. Default: a random one. */
@@ -109,6 +109,11 @@ export class OAuthApp {
   readonly #options: OAuthAppOptions
 
   constructor(options: OAuthAppOptions) {
+    const { clientId, redirectUri } = options
+    if (typeof clientId !== 'string' || clientId === '') throw new TypeError('Give the `clientId` of the app, which begins with `app_`.')
+    if (!/^[a-z][a-z0-9+.-]*:/i.test(redirectUri)) {
+      throw new TypeError(`\`redirectUri\` must be one of the app's redirect URIs, not ${JSON.stringify(redirectUri)}.`)
+    }
     checkLimits(options)
     this.#base = apiBase(options.baseUrl)
     this.#options = options
@@ -123,7 +128,7 @@ export class OAuthApp {
       response_type: 'code',
       client_id: this.#options.clientId,
       redirect_uri: this.#options.redirectUri,
-      scope: scope.join(' '),
+      scope: [scope].flat().join(' '),
       state,
       code_challenge: await codeChallenge(codeVerifier),
       code_challenge_method: 'S256',
@@ -144,7 +149,7 @@ export class OAuthApp {
     }
     const issuer = callback.get('iss')
     if (issuer?.replace(/\/+$/, '') !== this.#base) {
-      throw new OAuthError('invalid_issuer', `The response comes from ${issuer ?? 'nobody'} instead of ${this.#base}.`)
+      throw new OAuthError('invalid_issuer', wrongIssuer(issuer, this.#base))
     }
     const error = callback.get('error')
     if (error !== null) throw new OAuthError(error, callback.get('error_description') ?? '')
@@ -226,6 +231,12 @@ export class OAuthApp {
       throw new OAuthError(String(error), String(description), response.status, response.headers)
     })
   }
+}
+
+/** What is wrong with the issuer: either an attacker has sent the user, or the options are wrong. */
+function wrongIssuer(issuer: string | null, base: string): string {
+  if (issuer === null) return 'The URL has no `iss`, so it does not come from the service. Ask the user again.'
+  return `The \`iss\` of the URL is ${issuer}, but the option \`baseUrl\` is ${base}. They must be the service's setting \`base_url\`.`
 }
 
 /** The codes of responses that come from a proxy. */

@@ -162,6 +162,16 @@ test('a token without a refresh token is used until it is rejected', { timeout }
   await assert.rejects(new Touchline({ baseUrl: service.url, auth: app.session(store) }).me.get(), AuthenticationError)
 })
 
+test('options that are missing or wrong', async () => {
+  const options = { baseUrl: service.url, clientId: 'app_x', redirectUri: 'https://scores.example/' }
+  for (const clientId of [undefined, '']) assert.throws(() => new OAuthApp({ ...options, clientId }), /^TypeError: .*`clientId`/)
+  for (const redirectUri of [undefined, '', '/callback']) assert.throws(() => new OAuthApp({ ...options, redirectUri }), /^TypeError: `redirectUri`/)
+  for (const one of [{ timeout: NaN }, { maxRetries: -1 }]) assert.throws(() => new OAuthApp({ ...options, ...one }), TypeError)
+  assert.ok(new OAuthApp({ ...options, redirectUri: 'org.example.scores:/callback' }))
+  const { url } = await new OAuthApp(options).authorizationUrl({ scope: 'teams:read events:read' })
+  assert.equal(new URL(url).searchParams.get('scope'), 'teams:read events:read')
+})
+
 test('wrong callbacks are rejected before anything is sent', async () => {
   const app = new OAuthApp({ baseUrl: 'http://127.0.0.1:1', clientId: 'app_x', redirectUri: 'https://scores.example/' })
   const { url, state, codeVerifier } = await app.authorizationUrl({ scope: ['teams:read', 'events:read'], prompt: 'login' })
@@ -180,6 +190,12 @@ test('wrong callbacks are rejected before anything is sent', async () => {
     const exchange = app.exchange(`https://scores.example/${query}`, { state, codeVerifier })
     await assert.rejects(exchange, (error) => error instanceof OAuthError && error.code === code, query)
   }
+  const messages = []
+  for (const query of ['', '&iss=https%3A%2F%2Fclub.example']) {
+    messages.push(await app.exchange(`/?code=a&state=${state}${query}`, { state, codeVerifier }).catch(({ message }) => message))
+  }
+  assert.match(messages[0], /has no `iss`/)
+  assert.match(messages[1], /is https:\/\/club\.example, but the option `baseUrl` is http:\/\/127\.0\.0\.1:1\b.*`base_url`/)
   const forgotten = app.exchange(`/?code=a&iss=${iss}`, { state: null, codeVerifier })
   await assert.rejects(forgotten, { code: 'invalid_state' })
 })

@@ -131,7 +131,7 @@ function describe(error: unknown): string {
 export function parseObject(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' ? (value as Record<string, unknown> | null) : null
+    return typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown> | null) : null
   } catch {
     return null
   }

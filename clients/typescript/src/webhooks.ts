@@ -6,6 +6,7 @@
 
 import { TouchlineError } from './errors.js'
 import type { WebhookEvent } from './generated/types.gen.js'
+import { parseObject } from './http.js'
 
 export type { WebhookEvent }
 
@@ -18,7 +19,10 @@ export type WebhookEventOf<Type extends WebhookEventType> = Extract<WebhookEvent
 /** Headers of a request: of the Fetch API, or of Node. */
 export type WebhookHeaders = Headers | Record<string, string | string[] | undefined>
 
-/** The signature of a request is missing, wrong or too old. Respond with 400, and ignore the request. */
+/**
+ * A request is not a notification: its signature is missing, wrong or too old, or its body is not a JSON object. Respond
+ * with 400, and ignore the request.
+ */
 export class WebhookVerificationError extends TouchlineError {}
 WebhookVerificationError.prototype.name = 'WebhookVerificationError'
 
@@ -41,6 +45,8 @@ export async function verify(
   { tolerance = 300 }: VerifyOptions = {},
 ): Promise<WebhookEvent> {
   const body = bytesOf(payload)
+  checkTolerance(tolerance)
+  if (!headers) throw new TypeError('Give the headers of the request.')
   const keys = await Promise.all(secretsOf(secret).map(signingKey))
   const id = requiredHeader(headers, 'webhook-id')
   const timestamp = requiredHeader(headers, 'webhook-timestamp')
@@ -48,8 +54,9 @@ export async function verify(
   const age = Date.now() / 1000 - Number(timestamp)
   if (!/^\d+$/.test(timestamp)) throw new WebhookVerificationError('The header `webhook-timestamp` is not a number.')
   if (!(Math.abs(age) <= tolerance)) {
-    const direction = age > 0 ? 'in the past' : 'in the future'
-    throw new WebhookVerificationError(`The request was signed ${Math.round(Math.abs(age))} seconds ${direction}. Is the clock of this server correct?`)
+    const seconds = Math.round(Math.abs(age))
+    const time = `${seconds} ${seconds === 1 ? 'second' : 'seconds'} in the ${age > 0 ? 'past' : 'future'}`
+    throw new WebhookVerificationError(`The request was signed ${time}. Is the clock of this server correct?`)
   }
   const signed = concat(new TextEncoder().encode(`${id}.${timestamp}.`), body)
   let isValid = false
@@ -62,7 +69,9 @@ export async function verify(
       'No signature of the request was made with the secret. Is it the secret of this webhook, and the body as it was received?',
     )
   }
-  return JSON.parse(new TextDecoder().decode(body)) as WebhookEvent
+  const event = parseObject(new TextDecoder().decode(body))
+  if (!event) throw new WebhookVerificationError('The body is not a JSON object.')
+  return event as unknown as WebhookEvent
 }
 
 /** The headers of a signed request. */
@@ -96,15 +105,15 @@ export interface WebhookOptions extends VerifyOptions {
 
 /**
  * A handler for servers that use the Fetch API: Hono, Cloudflare Workers, Deno, Bun and Next.js. Responds with 204 when
- * your function is done, and with 400 to requests that are not from Touchline. If your function fails, so does the handler: the server
- * responds with 500, and the notification is sent again later.
+ * your function is done, with 400 to requests that are not from Touchline, and with 413 to bodies of more than 1 MB. If your
+ * function fails, so does the handler: the server responds with 500, and the notification is sent again later.
  */
 export function webhookHandler(options: WebhookOptions): (request: Request) => Promise<Response> {
-  secretsOf(options.secret)
+  checkOptions(options)
   return async (request) => {
     if (request.method !== 'POST') return new Response(null, { status: 405, headers: { Allow: 'POST' } })
-    const body = new Uint8Array(await request.arrayBuffer())
-    const { status, text } = await handle(body, request.headers, options)
+    if (request.bodyUsed) throw new TypeError('The body was already read. Pass the request on before anything reads it.')
+    const { status, text } = await handle(request.body && chunksOf(request.body), request.headers, options)
     return new Response(text, { status })
   }
 }
@@ -123,15 +132,15 @@ export interface NodeResponse {
 
 /**
  * A handler for Express, and for `node:http`. It needs the bytes of the body: put it before `express.json()`, or use
- * `express.raw({ type: '*' + '/*' })` on its path.
+ * `express.raw({ type: 'application/json', limit: '1mb' })` on its path.
  */
 export function expressWebhook(
   options: WebhookOptions,
 ): (request: NodeRequest, response: NodeResponse, next?: (error?: unknown) => void) => Promise<void> {
-  secretsOf(options.secret)
+  checkOptions(options)
   return async (request, response, next) => {
     try {
-      const { status, text } = await handle(await nodeBody(request), request.headers, options)
+      const { status, text } = await handle(request.body ?? request, request.headers, options)
       response.statusCode = status
       response.end(text ?? undefined)
     } catch (error) {
@@ -148,8 +157,7 @@ export function expressWebhook(
 export interface FastifyServer {
   addContentTypeParser(
     type: string,
-    options: { parseAs: 'buffer' },
-    parser: (request: unknown, body: Uint8Array, done: (error: Error | null, body?: unknown) => void) => void,
+    parser: (request: unknown, payload: unknown, done: (error: Error | null, body?: unknown) => void) => void,
   ): unknown
   removeContentTypeParser(type: string): unknown
   post(
@@ -163,27 +171,28 @@ export interface FastifyServer {
 
 /** A Fastify plugin with one route: `fastify.register(fastifyWebhook, { path: '/hook', secret, on: { … } })`. */
 export async function fastifyWebhook(fastify: unknown, options: WebhookOptions & { path: string }): Promise<void> {
-  secretsOf(options.secret)
+  checkOptions(options)
   const server = fastify as FastifyServer
-  // In this plugin only: the bytes of the body are needed.
+  // In this plugin only: the body is the stream of its bytes.
   server.removeContentTypeParser('application/json')
-  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
+  server.addContentTypeParser('application/json', (_, payload, done) => done(null, payload))
   server.post(options.path, async (request, reply) => {
-    const body = ArrayBuffer.isView(request.body) ? bytesOf(request.body) : new Uint8Array()
-    const { status, text } = await handle(body, request.headers, options)
+    const { status, text } = await handle(request.body, request.headers, options)
     return reply.code(status).send(text ?? undefined)
   })
 }
 
 /** Verifies a request and passes its notification on. Returns the response. Touchline shows its text to admins. */
 async function handle(
-  body: Uint8Array,
+  body: unknown,
   headers: WebhookHeaders,
   options: WebhookOptions,
 ): Promise<{ status: number; text: string | null }> {
   let event: WebhookEvent
   try {
-    event = await verify(body, headers, options.secret, options)
+    const bytes = isChunked(body) ? await readChunks(body) : wholeBody(body)
+    if (bytes.length > MAX_BODY) return { status: 413, text: 'The body is larger than any notification.' }
+    event = await verify(bytes, headers, options.secret, options)
   } catch (error) {
     if (error instanceof WebhookVerificationError) return { status: 400, text: error.message }
     throw error
@@ -197,19 +206,40 @@ async function handle(
 /** Larger bodies are not from Touchline. */
 const MAX_BODY = 1024 * 1024
 
-async function nodeBody(request: NodeRequest): Promise<Uint8Array> {
-  if (typeof request.body === 'string' || ArrayBuffer.isView(request.body)) return bytesOf(request.body)
-  if (request.body !== undefined && request.body !== null) {
-    throw new TypeError('The body was already parsed. Put the webhook before `express.json()`, or use `express.raw()`.')
-  }
-  const chunks: Uint8Array[] = []
+function isChunked(body: unknown): body is AsyncIterable<Uint8Array> {
+  return typeof body === 'object' && body !== null && Symbol.asyncIterator in body
+}
+
+/** The bytes of a body; the first ones, but more than `MAX_BODY`, if it is too large. */
+async function readChunks(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const kept: Uint8Array[] = []
   let size = 0
-  for await (const chunk of request) {
-    size += chunk.length
-    if (size > MAX_BODY) throw new RangeError('The body is larger than any notification.')
-    chunks.push(chunk)
+  try {
+    for await (const chunk of chunks) {
+      // The rest is read and dropped: if the connection closed now, the sender would not get the response.
+      if (size <= MAX_BODY) kept.push(chunk)
+      size += chunk.length
+    }
+  } catch {
+    throw new WebhookVerificationError('The body is not complete.')
   }
-  return concat(...chunks)
+  return concat(...kept)
+}
+
+/** The bytes of a body that a server has already read. */
+function wholeBody(body: unknown): Uint8Array {
+  if (body === undefined || body === null) return new Uint8Array()
+  if (typeof body === 'string' || ArrayBuffer.isView(body)) return bytesOf(body)
+  throw new TypeError('The body was already parsed. Put the webhook before `express.json()`, or use `express.raw()`.')
+}
+
+async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  const reader = body.getReader()
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return
+    yield value
+  }
 }
 
 /** The bytes of a body. `instanceof` would reject those of another realm, as in Jest. */
@@ -227,6 +257,16 @@ function secretsOf(secret: string | string[]): string[] {
     throw new TypeError('Give the secret of the webhook, which begins with `whsec_`. The service shows it when you create a webhook.')
   }
   return secrets
+}
+
+/** Fails if an option of a handler is missing or wrong, so that the server does not start. */
+function checkOptions({ secret, tolerance }: WebhookOptions): void {
+  secretsOf(secret)
+  checkTolerance(tolerance)
+}
+
+function checkTolerance(tolerance: number | undefined): void {
+  if (tolerance !== undefined && !(tolerance > 0)) throw new TypeError(`\`tolerance\` must be a number of seconds above 0, not ${tolerance}.`)
 }
 
 function requiredHeader(headers: WebhookHeaders, name: string): string {

@@ -30,6 +30,7 @@ const ERRORS = { authentication: [401], idempotency: [412, 304], errors: [422], 
 /** The examples that do not run, by their first line. */
 const REASONS = {
   'export TOUCHLINE_URL=https://club.example.org': 'It has the address and the key of the reader.',
+  'npx tsx first.mts     # Node 20 or later': 'tsx is not installed.',
   '(cd touchline/clients/typescript && npm ci && npm run build && npm pack)': 'package.test.mjs packs and installs the package.',
 }
 /** How the other examples with `norun` run. */

@@ -32,7 +32,7 @@ export interface ClientOptions {
   maxRetries?: number | undefined
   /** A function to use instead of the global `fetch`. */
   fetch?: Fetch | undefined
-  /** Headers of every request. */
+  /** Headers of every request. A browser blocks requests to another origin that have headers of your own (CORS). */
   headers?: Record<string, string> | undefined
   /** Allows an API key in a browser. Anybody who opens the page can read the key and use it. */
   dangerouslyAllowBrowser?: boolean | undefined

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 
-import { transform } from 'esbuild'
+import { build, transform } from 'esbuild'
 import { Webhook } from 'standardwebhooks'
 
 import { freePort, Service, TIMEOUT, until } from '../../../tests/web/service.mjs'
@@ -16,7 +16,7 @@ import { OAuthApp } from '../dist/oauth.js'
 import { launch, signIn, visitor } from '../../../tests/web/browser.mjs'
 import { compile, createProject } from './project.mjs'
 import { failure, Shell } from './shell.mjs'
-import { ROOT } from './support.mjs'
+import { ROOT, serve } from './support.mjs'
 
 const run = promisify(execFile)
 const timeout = TIMEOUT
@@ -38,6 +38,7 @@ const SEPARATE = [
   [/^touchline serve/, (text) => shell.run(text, settings())],
   [/expressWebhook|fastifyWebhook/, receive],
   [/export async function finish/, finish],
+  [/localStorage/, connectInBrowser],
 ]
 const REDIRECT_URI = 'https://scores.example/callback'
 
@@ -101,9 +102,9 @@ for (const [name, blocks] of guides) {
   for (const [number, { text }] of blocks.filter(({ isRun }) => !isRun).entries()) {
     const title = text.split('\n')[0]
     if (Object.hasOwn(REASONS, title)) continue
-    test(`${name}: ${title}`, { timeout }, async () => {
+    test(`${name}: ${title}`, { timeout }, async (t) => {
       const [, start] = SEPARATE.find(([pattern]) => pattern.test(text)) ?? assert.fail('How does it run?')
-      await start(text, `${name}-separate-${number}`)
+      await start(text, `${name}-separate-${number}`, t)
     })
   }
 }
@@ -155,6 +156,36 @@ async function finish(text, name) {
   const options = { cwd: project, timeout: TIMEOUT, env }
   const { stdout } = await run(process.execPath, [file, JSON.stringify([callbackUrl, request])], options).catch(failure)
   assert.match(stdout, /teams:read/)
+}
+
+/** Opens the page of an app, and connects it. It keeps the tokens when the page is opened again. */
+async function connectInBrowser(text, name, t) {
+  let script
+  const origin = await serve(t, (request, response) => {
+    const isScript = request.url === '/page.js'
+    response.writeHead(200, { 'Content-Type': isScript ? 'text/javascript' : 'text/html' })
+    response.end(isScript ? script : '<!doctype html><link rel="icon" href="data:,"><button>Connect</button><script type="module" src="/page.js"></script>')
+  })
+  const { id } = await service.app('spa', `${origin}/`)
+  const file = await javascript(name, text.replace('app_…', id).replace('https://club.example.org', service.url))
+  const { outputFiles } = await build({ entryPoints: [file], bundle: true, format: 'esm', write: false })
+  script = outputFiles[0].text
+  const { page, faults, close } = await visitor(browser, { home: service.url, also: [origin] })
+  t.after(close)
+  const names = []
+  page.on('console', (message) => message.type() === 'log' && names.push(message.text()))
+  const { sign_ins: [{ email }], password } = service.startup.demo
+  await signIn(page, { email, password })
+  await page.goto(`${origin}/`)
+  await page.getByRole('button', { name: 'Connect' }).click()
+  await page.getByRole('button', { name: /^Allow/ }).click()
+  await until('it lists the teams', () => names.length > 0)
+  assert.equal(page.url(), `${origin}/`)
+  names.length = 0
+  await page.evaluate(() => localStorage.setItem('tokens', JSON.stringify({ ...JSON.parse(localStorage.getItem('tokens')), expiresAt: 0 })))
+  await page.reload()
+  await until('it refreshes the tokens, and lists the teams again', () => names.length > 0)
+  assert.deepEqual(faults, [])
 }
 
 /** The variables of an app that a user has just allowed. */

@@ -1,6 +1,6 @@
 import type { DuplicateCandidate, ErrorCode, FieldError, Problem } from './generated/types.gen.js'
 
-/** Every error that this package throws on purpose. */
+/** The base class of the errors of this package. Only wrong arguments and options are a `TypeError` instead. */
 export class TouchlineError extends Error {
   /** Whether the same request may succeed later. */
   readonly retryable: boolean = false

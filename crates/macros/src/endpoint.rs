@@ -76,15 +76,18 @@ pub(crate) fn expand(endpoint: Endpoint, mut function: ItemFn) -> Result<TokenSt
     };
     let example = options.value("example").map(|example| quote!(, example = #example));
     let media_type = signature.media_type;
+    // What the operation changes in the example of its response.
+    let outcome = options.value("outcome").map(|fields| quote!(("x-outcome" = #fields)));
     let body =
         signature.body.map(|body| quote!(request_body(content = #body #media_type #example),));
-    let scope = signature.permission.map(|permission| {
-        quote!(extensions(("x-scope" = json!(crate::web::routes::scope::<#permission>()))),)
-    });
+    let scope = signature
+        .permission
+        .map(|permission| quote!(("x-scope" = json!(crate::web::routes::scope::<#permission>()))));
+    let extensions: Vec<_> = [scope, outcome].into_iter().flatten().collect();
     options.finish()?;
     function.attrs.push(parse_quote! {
         #[utoipa::path(#method, path = #path, operation_id = #id, tag = #tag, params(#params),
-            #body responses(#(#responses),*), #scope)]
+            #body responses(#(#responses),*), extensions(#(#extensions),*))]
     });
     Ok(function.into_token_stream())
 }

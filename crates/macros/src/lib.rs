@@ -102,7 +102,8 @@ pub fn object(name: TokenStream, item: TokenStream) -> TokenStream {
 /// - The query. Without it, all query parameters are rejected.
 /// - `Body<Type>` or `OptionalBody<Type>`. The body of `Body<NoBody>` may be absent.
 ///
-/// Options: `example = json!(…)` of the body, and `params(…)`, which replaces the parameters in the description.
+/// Options: `example = json!(…)` of the body, `outcome = json!(…)` with the fields that the operation changes in the example
+/// of its response, and `params(…)`, which replaces the parameters in the description.
 #[proc_macro_attribute]
 pub fn endpoint(options: TokenStream, item: TokenStream) -> TokenStream {
     let options = parse_macro_input!(options as endpoint::Endpoint);

@@ -1487,7 +1487,7 @@ export type CreateCheckoutRequest = {
     /**
      * Amount to pay in minor units. Default and maximum: the outstanding amount. An order can only be paid in full.
      */
-    amount?: number | null;
+    amount?: number;
 };
 
 export type CreateDiscountRequest = ({

@@ -59,7 +59,6 @@ record! {
         /// The series that the event belongs to, if it was created by a recurrence rule.
         pub series_id: Option<SeriesId>,
         /// Recurrence rule of the series (RFC 5545).
-        #[schema(examples("FREQ=WEEKLY;BYDAY=TU,TH;COUNT=20"))]
         pub recurrence: Option<String>,
         #[serde(skip)]
         pub occurrence: Option<LocalTime>,

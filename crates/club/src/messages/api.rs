@@ -121,6 +121,7 @@ async fn change(
 /// The content of a retracted message is no longer shown. The message stays in lists, with who retracted it and when.
 /// Pending emails about it are cancelled, unless a minor received it. A scheduled message is not published.
 #[endpoint(delete, "/messages/{message_id}", id = "messages.retract", tag = "Messages",
+    outcome = json!({ "status": "retracted", "subject": null, "body": null }),
     200(ObjectResponse<Message>, "The retracted message, without its content."))]
 async fn retract(
     caller: Caller<MessagesWrite>,

@@ -63,6 +63,7 @@ async fn change(
 ///
 /// An archived team is read-only. Its history stays, and its name becomes available again.
 #[endpoint(delete, "/teams/{team_id}", id = "teams.archive", tag = "Teams",
+    outcome = json!({ "status": "archived" }),
     200(ObjectResponse<Team>, "The archived team."))]
 async fn archive(caller: Caller<TeamsManage>, id: TeamId, body: Body<NoBody>) -> Result<Response> {
     caller.require_team(id)?;

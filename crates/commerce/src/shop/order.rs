@@ -201,6 +201,7 @@ pub struct Order {
     /// Buyer of the order.
     pub buyer: Buyer,
     /// Lines of the order, at least one.
+    #[schema(min_items = 1)]
     pub lines: Vec<Line>,
     #[serde(flatten)]
     #[schema(value_type = Private)]

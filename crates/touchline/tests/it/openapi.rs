@@ -53,6 +53,8 @@ fn every_operation_is_described() {
         }
         for (place, content) in contents(&operation) {
             assert!(!content["example"].is_null(), "{endpoint} {place} has no example");
+            let wrong = mismatches(&document, &content["schema"], &content["example"], "");
+            assert_eq!(wrong, [""; 0], "example of {endpoint} {place}");
         }
     }
     for (name, schema) in document["components"]["schemas"].as_object().unwrap() {

@@ -71,6 +71,7 @@ async fn find(caller: Caller<EventsRead>, id: FeedId) -> Result<Response> {
 ///
 /// The feed's URL stops working at once.
 #[endpoint(delete, "/calendar_feeds/{feed_id}", id = "calendar_feeds.revoke", tag = "Calendars",
+    outcome = json!({ "revoked_at": "2026-09-05T09:30:00.000000Z" }),
     200(ObjectResponse<Feed>, "The revoked feed."))]
 async fn revoke(caller: Caller<EventsAnswer>, id: FeedId, body: Body<NoBody>) -> Result<Response> {
     let access = caller.team_access();

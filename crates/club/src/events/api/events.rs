@@ -34,6 +34,7 @@ async fn list(caller: Caller<EventsRead>, paging: Paging<EventFilter>) -> Result
 ///
 /// With `recurrence`, creates a series and returns its first event. `warnings` lists overlapping events.
 #[endpoint(post, "/events", id = "events.create", tag = "Events",
+    outcome = json!({ "series_id": "ser_01kbm2x5q8f7vr0n3hd9tzc4wy", "title": "Practice", "opponent": null, "home_away": null, "uniform": null }),
     example = json!({ "team_id": "team_01kbm2x5q8f7vr0n3hd9tzc4wy", "type": "practice", "starts_at": "2026-09-08T18:30", "ends_at": "2026-09-08T20:00", "recurrence": "FREQ=WEEKLY;BYDAY=TU,TH;COUNT=20" }),
     201(ObjectResponse<EventView>, "The new event, or the first of the series."))]
 async fn create(caller: Caller<EventsWrite>, body: Body<NewEvent>) -> Result<Response> {
@@ -100,6 +101,7 @@ async fn delete(
 /// too. Events that are over are skipped, unless this event is over itself. The people on the team get an email about
 /// events within the next 14 days.
 #[endpoint(post, "/events/{event_id}/cancel", id = "events.cancel", tag = "Events",
+    outcome = json!({ "status": "cancelled", "cancel_reason": "Pitch under water", "cancelled_at": "2026-09-05T09:30:00.000000Z" }),
     example = json!({ "reason": "Pitch under water", "apply_to": "this" }),
     200(ObjectResponse<EventView>, "The cancelled event."))]
 async fn cancel(
@@ -120,6 +122,7 @@ async fn cancel(
 /// Marks an event as postponed: it takes place later, at a time that is not known yet. Updating `starts_at` schedules
 /// it again. The people on the team get an email about an event within the next 14 days.
 #[endpoint(post, "/events/{event_id}/postpone", id = "events.postpone", tag = "Events",
+    outcome = json!({ "status": "postponed" }),
     200(ObjectResponse<EventView>, "The postponed event."))]
 async fn postpone(
     caller: Caller<EventsWrite>,

@@ -66,6 +66,7 @@ async fn change(
 /// The location can no longer be used for new events. Existing events keep it. Only for admins and keys for the whole
 /// club.
 #[endpoint(delete, "/locations/{location_id}", id = "locations.archive", tag = "Events",
+    outcome = json!({ "status": "archived" }),
     200(ObjectResponse<Location>, "The archived location."))]
 async fn archive(
     caller: Caller<LocationsManage>,

@@ -119,6 +119,7 @@ async fn change(
 ///
 /// Removes the person from the team. The history is kept. To bring the person back, add them again.
 #[endpoint(delete, "/teams/{team_id}/roster/{member_id}", id = "roster.remove", tag = "Roster",
+    outcome = json!({ "status": "removed", "left_on": "2026-09-05" }),
     200(ObjectResponse<Member>, "The removed member."))]
 async fn remove(
     caller: Caller<RosterWrite>,

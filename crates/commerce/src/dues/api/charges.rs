@@ -96,6 +96,7 @@ async fn change(
 ///
 /// The open balance is no longer owed. Payments that were made stay.
 #[endpoint(post, "/dues/{due_id}/waive", id = "dues.waive", tag = "Dues",
+    outcome = json!({ "status": "waived", "waived": 13500, "balance": 0 }),
     example = json!({ "reason": "Moved away" }),
     200(ObjectResponse<DueView>, "The waived due."))]
 async fn waive(

@@ -68,6 +68,7 @@ async fn change(
 ///
 /// The code can no longer be used, and its name becomes available for a new code.
 #[endpoint(delete, "/discounts/{discount_id}", id = "discounts.archive", tag = "Store",
+    outcome = json!({ "status": "archived" }),
     params(("discount_id" = DiscountId, Path, description = "ID of the discount code.")),
     200(ObjectResponse<Discount>, "The archived discount code."))]
 async fn archive(

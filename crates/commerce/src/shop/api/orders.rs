@@ -88,6 +88,7 @@ async fn change(
 ///
 /// An order is paid once and in full. If you send `amount`, it must equal the order's total.
 #[endpoint(post, "/orders/{order_id}/pay", id = "orders.pay", tag = "Store",
+    outcome = json!({ "status": "paid", "paid": 4498 }),
     example = json!({ "method": "cash", "reference": "till 2" }),
     200(ObjectResponse<Order>, "The paid order."))]
 async fn pay(
@@ -110,6 +111,7 @@ async fn pay(
 /// nothing is left to fulfill. A partially refunded order stays `partially_refunded`; its `fulfilled_at` is set
 /// instead.
 #[endpoint(post, "/orders/{order_id}/fulfill", id = "orders.fulfill", tag = "Store",
+    outcome = json!({ "status": "fulfilled", "paid": 4498 }),
     example = json!({ "lines": [{ "line_id": "lin_01kbm2x5q8f7vr0n3hd9tzc4wy", "quantity": 1 }] }),
     200(ObjectResponse<Order>, "The order."))]
 async fn fulfill(
@@ -125,6 +127,7 @@ async fn fulfill(
 /// Only unpaid orders, and free orders that are not fulfilled, can be cancelled. The stock is restored and the use of
 /// the discount code is released. Families can cancel their own orders.
 #[endpoint(post, "/orders/{order_id}/cancel", id = "orders.cancel", tag = "Store",
+    outcome = json!({ "status": "cancelled", "cancelled_at": "2026-09-05T09:30:00.000000Z" }),
     example = json!({ "reason": "Ordered twice" }),
     200(ObjectResponse<Order>, "The cancelled order."))]
 async fn cancel(

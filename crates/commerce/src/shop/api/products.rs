@@ -69,6 +69,7 @@ async fn change(
 ///
 /// The product can no longer be ordered. Existing orders do not change.
 #[endpoint(delete, "/products/{product_id}", id = "products.archive", tag = "Store",
+    outcome = json!({ "status": "archived" }),
     200(ObjectResponse<Product>, "The archived product."))]
 async fn archive(
     caller: Caller<OrdersManage>,

@@ -187,6 +187,7 @@ async fn enable(
 /// Sends nothing to the webhook until it is enabled again. Notifications that it misses are sent then, unless
 /// `replay_missed` is `false`.
 #[endpoint(post, "/webhooks/{webhook_id}/disable", id = "webhooks.disable", tag = "Webhooks",
+    outcome = json!({ "status": "disabled", "disabled_reason": "manual", "disabled_at": "2026-09-05T09:30:00.000000Z" }),
     200(ObjectResponse<Webhook>, "The disabled webhook."))]
 async fn disable(
     caller: Caller<WebhooksManage>,

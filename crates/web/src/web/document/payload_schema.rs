@@ -12,6 +12,13 @@ const COMPONENTS: &str = "#/components/schemas/";
 /// Where a standalone schema has them.
 const DEFS: &str = "#/$defs/";
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+/// The times of events in examples, which belong together.
+const EVENT_TIMES: [(&str, &str); 4] = [
+    ("starts_at", "2026-09-12T17:30:00.000000Z"),
+    ("ends_at", "2026-09-12T19:00:00.000000Z"),
+    ("starts_local", "2026-09-12T18:30:00"),
+    ("ends_local", "2026-09-12T20:00:00"),
+];
 /// How deep recursive schemas are followed.
 const MAX_DEPTH: usize = 12;
 
@@ -183,9 +190,17 @@ fn example_object(schema: &Value, root: &Value, depth: usize) -> Value {
         return json!({});
     }
     let properties = schema["properties"].as_object().into_iter().flatten();
-    let fields =
-        properties.map(|(name, schema)| (name.clone(), example_value(schema, root, depth - 1)));
-    Value::Object(fields.collect::<Map<_, _>>())
+    let field = |name: &str, schema: &Value| {
+        // An object in its usual state has no reason for another one.
+        let value = example_value(schema, root, depth - 1);
+        if name.ends_with("_reason") { Value::Null } else { value }
+    };
+    let fields = properties.map(|(name, schema)| (name.clone(), field(name, schema)));
+    let mut object = fields.collect::<Map<_, _>>();
+    if object.contains_key("starts_local") {
+        object.extend(EVENT_TIMES.map(|(name, time)| (name.to_owned(), json!(time))));
+    }
+    Value::Object(object)
 }
 
 #[cfg(test)]

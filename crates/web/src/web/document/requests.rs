@@ -22,6 +22,7 @@ const NON_NULL_FIELDS: &[(&str, &[&str])] = &[
     ("UpdatePersonRequest", &["first_name"]),
     ("UpdateMemberRequest", &["first_name"]),
     ("UpdateDueRequest", &["due_on", "installments"]),
+    ("CreateCheckoutRequest", &["amount"]),
     ("ChargeDuesRequest", &["currency"]),
 ];
 

@@ -159,9 +159,26 @@ fn header_references(names: &[&str]) -> Value {
     Value::Object(references.collect())
 }
 
+/// The extension with what an operation changes in the example of its response.
+const OUTCOME: &str = "x-outcome";
+
+/// Takes over the fields of the example request into the example of the response, which has other values otherwise.
+/// Times are left out, because requests may contain local ones.
+fn take_over(data: &mut Value, sent: &Value) {
+    let is_simple = |value: &Value| !value.is_object() && !value.is_array();
+    let fields = sent.as_object().into_iter().flatten();
+    for (name, value) in fields.filter(|(name, value)| is_simple(value) && !name.ends_with("_at")) {
+        if let Some(shown) = data.get_mut(name).filter(|shown| is_simple(shown)) {
+            *shown = value.clone();
+        }
+    }
+}
+
 /// Adds the error responses that an operation can have, and headers and an example to its success.
 pub(super) fn complete(method: &str, operation: &mut Value, components: &Value) {
     let has_list = operation["responses"].to_string().contains("List\"");
+    let sent = operation["requestBody"]["content"]["application/json"]["example"].clone();
+    let outcome = operation.as_object_mut().and_then(|fields| fields.remove(OUTCOME));
     let responses = operation["responses"].as_object_mut().into_iter().flatten();
     for (status, response) in responses.filter(|(status, _)| status.starts_with('2')) {
         let mut names = COMMON_HEADERS.to_vec();
@@ -175,6 +192,15 @@ pub(super) fn complete(method: &str, operation: &mut Value, components: &Value) 
             let content = &mut response["content"]["application/json"];
             if content.get("example").is_none() {
                 content["example"] = example(&schema, components);
+                let data = &mut content["example"]["data"];
+                if method != "get" {
+                    take_over(data, &sent);
+                }
+                if let (Some(fields), Value::Object(changed)) =
+                    (data.as_object_mut(), outcome.clone().unwrap_or_default())
+                {
+                    fields.extend(changed);
+                }
             }
         }
         response["headers"] = header_references(&names);

@@ -93,19 +93,30 @@ pub async fn handle(app: &App, router: &Router, request: Request<Body>, peer: Ip
     app.metrics.count_request(&method, response.status(), duration);
     let line = format_args!("{method} {} {}", redacted_path(&path), response.status().as_u16());
     log_request(line, response.status(), failure.as_ref(), &context, duration);
-    if let Some((account, key)) = context.account_and_key() {
-        let request = LoggedRequest {
-            id: context.id().to_owned(),
-            at: app.clock.now(),
-            method: method.to_string(),
-            path: redacted_path(&path).to_owned(),
-            status: i64::from(response.status().as_u16()),
-            code: failure.map(|error| error.code.as_str().to_owned()),
-            duration: i64::try_from(duration.as_micros()).unwrap_or(i64::MAX),
-        };
-        app.request_log.add(account, key, request);
-    }
+    let code = failure.map(|error| error.code.as_str());
+    log_for_key(app, &context, (&method, &path), (response.status(), code), duration);
     response
+}
+
+/// Adds a request to the log of its API key.
+fn log_for_key(
+    app: &App,
+    context: &Context,
+    (method, path): (&Method, &str),
+    (status, code): (StatusCode, Option<&str>),
+    duration: Duration,
+) {
+    let Some((account, key)) = context.account_and_key() else { return };
+    let request = LoggedRequest {
+        id: context.id().to_owned(),
+        at: app.clock.now(),
+        method: method.to_string(),
+        path: redacted_path(path).to_owned(),
+        status: status.as_u16().into(),
+        code: code.map(str::to_owned),
+        duration: i64::try_from(duration.as_micros()).unwrap_or(i64::MAX),
+    };
+    app.request_log.add(account, key, request);
 }
 
 /// The header `Authorization` of a request to the API.

@@ -3871,7 +3871,7 @@ export type EventLocationResponse = {
 /**
  * The status of an event. More values may be added.
  *
- * - `scheduled`: The event takes place at its time. Past events stay `scheduled`.
+ * - `scheduled`: The event takes place at its time. Past events without a final result stay `scheduled`.
  *
  * - `cancelled`: The event does not take place. It stays visible.
  *
@@ -8896,9 +8896,9 @@ export type ResultSide = 'us' | 'them' | (string & {});
  *
  * - `in_progress`: The game is being played; the score can still change.
  *
- * - `forfeit`: A team did not play, or lost by a decision.
+ * - `forfeit`: A team did not play, or officials decided the result.
  *
- * - `abandoned`: The game was broken off and does not count.
+ * - `abandoned`: The game was stopped early and does not count.
  */
 export type ResultStatus = 'final' | 'in_progress' | 'forfeit' | 'abandoned' | (string & {});
 
@@ -13956,7 +13956,7 @@ export type EventsListData = {
         /**
          * The status of an event.
          *
-         * - `scheduled`: The event takes place at its time. Past events stay `scheduled`.
+         * - `scheduled`: The event takes place at its time. Past events without a final result stay `scheduled`.
          *
          * - `cancelled`: The event does not take place. It stays visible.
          *

@@ -2,7 +2,7 @@
 
 use super::sheet::{self, NewEntries, NewEntry, Status};
 use crate::demo_club::DemoClub;
-use crate::events::event::{self, EventFilter};
+use crate::events::event::{self, EventFilter, EventView};
 use crate::events::rsvp::{self, Answer, RsvpFilter};
 use crate::prelude::*;
 use crate::roster::demo::DemoTeam;
@@ -22,12 +22,12 @@ fn record_past(tx: &Tx<'_>, demo: &DemoTeam) -> Result<()> {
         team_id: Some(demo.team.id),
         from: Some(tx.now().minus(weeks)),
         to: Some(tx.now().minus(std::time::Duration::from_secs(2 * 3600))),
-        status: Some(event::Status::Scheduled),
         ..EventFilter::default()
     };
     let page = Page { limit: 100, order: Order::Asc, last: None };
     let past = event::list(tx, &TeamAccess::AllTeams, &filter, &page)?;
-    for (index, past) in past.into_iter().enumerate() {
+    let takes_place = |past: &EventView| past.event.status != event::Status::Cancelled;
+    for (index, past) in past.into_iter().filter(takes_place).enumerate() {
         let entries = entries(tx, past.event.id, &demo.roster, index)?;
         let (access, new) = (TeamAccess::AllTeams, NewEntries { entries });
         sheet::record(tx, &access, past.event.id, &IfMatch::Absent, new)?;

@@ -161,6 +161,9 @@ pub(super) fn explain(closed: ClosedReason) -> &'static str {
         ClosedReason::NotScheduled(Status::Postponed) => {
             mark!("This event is postponed. You can answer when it has a new time.")
         }
+        ClosedReason::NotScheduled(Status::Completed) => {
+            mark!("The result of this game is recorded, so no answer is needed.")
+        }
         ClosedReason::NotScheduled(_) | ClosedReason::Over => mark!("This event is over."),
         ClosedReason::DeadlinePassed => {
             mark!("It is too late to answer here. Call or write to a coach of the team.")

@@ -46,6 +46,7 @@ fn create_events(tx: &Tx<'_>, demo: &DemoTeam) -> Result<()> {
         create_game(tx, demo, week, ground.id)?;
     }
     create_rsvps(tx, &demo.team, &demo.roster)?;
+    record_results(tx, demo)?;
     if demo.number == 0 { cancel_practice(tx, &demo.team) } else { Ok(()) }
 }
 
@@ -106,20 +107,32 @@ fn create_practices(tx: &Tx<'_>, demo: &DemoTeam, ground: LocationId) -> Result<
     schedule::create(tx, &TeamAccess::AllTeams, new).map(drop)
 }
 
-/// Records one of a few different scores.
-fn record_result(tx: &Tx<'_>, event: EventId, round: usize) -> Result<()> {
+/// Records the scores of all games that are over.
+fn record_results(tx: &Tx<'_>, demo: &DemoTeam) -> Result<()> {
     const SCORES: [(i64, i64); 7] = [(3, 1), (2, 2), (0, 1), (4, 2), (1, 1), (2, 0), (1, 3)];
-    let (scored, against) = SCORES[round % SCORES.len()];
-    let new = NewResult {
-        status: result::Status::Final,
-        score_for: Some(scored),
-        score_against: Some(against),
-        periods: Vec::new(),
-        overtime: false,
-        shootout: None,
-        forfeited_by: None,
+    let filter = EventFilter {
+        team_id: Some(demo.team.id),
+        to: Some(tx.now()),
+        kind: Some(Kind::Game),
+        status: Some(event::Status::Scheduled),
+        ..EventFilter::default()
     };
-    result::record(tx, &TeamAccess::AllTeams, event, &IfMatch::Absent, new).map(drop)
+    let page = Page { limit: 100, order: Order::Asc, last: None };
+    let games = event::list(tx, &TeamAccess::AllTeams, &filter, &page)?.into_iter();
+    let over = games.filter(|game| game.event.is_over(tx.now()));
+    for (game, (scored, against)) in over.zip(SCORES.into_iter().cycle().skip(demo.number)) {
+        let new = NewResult {
+            status: result::Status::Final,
+            score_for: Some(scored),
+            score_against: Some(against),
+            periods: Vec::new(),
+            overtime: false,
+            shootout: None,
+            forfeited_by: None,
+        };
+        result::record(tx, &TeamAccess::AllTeams, game.event.id, &IfMatch::Absent, new)?;
+    }
+    Ok(())
 }
 
 /// A Saturday game; every other one is at home.
@@ -143,9 +156,6 @@ fn create_game(tx: &Tx<'_>, demo: &DemoTeam, week: i64, ground: LocationId) -> R
         ..empty_event(team, Kind::Game, local_time(monday, 5, hour, 30)?)
     };
     let event = schedule::create(tx, &TeamAccess::AllTeams, new)?.event;
-    if event.ends_at <= tx.now() {
-        record_result(tx, event.id, round + number)?;
-    }
     if week == 3 && *number == 3 {
         cancel(tx, event.id, "The opponent cannot field a team.")?;
     }

@@ -11,6 +11,7 @@ use super::event::{self, Event, EventView, HomeAway, Kind, Status};
 use super::event_time::{self, EventTime, NOT_A_TIME};
 use super::history;
 use super::rescheduling::{Rescheduling, Times};
+use super::result;
 use super::rsvp;
 use super::schedule;
 use crate::hook::Hook;
@@ -136,12 +137,7 @@ pub fn change(
     Error::invalid_state("A cancelled event cannot be changed.")
         .fail_if(before.status == Status::Cancelled)?;
     let planned = plan(tx, access, &before, &change)?;
-    let loses_result =
-        |(_, after): &(Event, Event)| after.result.is_some() && after.kind != Kind::Game;
-    Error::invalid_state(
-        "The result of the game was recorded. Delete it before you change the type.",
-    )
-    .fail_if(planned.changed.iter().any(loses_result))?;
+    planned.changed.iter().try_for_each(|changed| check_result_fits(changed, tx.now()))?;
     for (target, occurrence, edited) in planned.unchanged {
         event::set_occurrence(tx, &target, occurrence, edited)?;
     }
@@ -149,6 +145,18 @@ pub fn change(
     save(tx, "event.updated", planned.changed)?;
     let event = event::view(tx, event::find(tx, access, id)?)?;
     Ok(EventView { warnings, ..event })
+}
+
+/// Fails if a change would contradict the result of a game: it must stay a game, and must not take place later.
+fn check_result_fits((before, after): &(Event, Event), now: Timestamp) -> Result<()> {
+    let detail = if after.kind != Kind::Game {
+        "The result of the game was recorded. Delete it before you change the type."
+    } else if after.starts_at != before.starts_at && after.starts_at > now.plus(result::EARLIEST) {
+        "The result of the game was recorded. Delete it before you move the game."
+    } else {
+        return Ok(());
+    };
+    Error::invalid_state(detail).fail_if(after.result.is_some())
 }
 
 /// Events before and after a change.
@@ -339,6 +347,12 @@ fn save(tx: &Tx<'_>, notification: &'static str, changed: Vec<(Event, Event)>) -
     Ok(())
 }
 
+/// Fails if one of these games has a result, also if it is still being played.
+fn check_no_result(events: &[Event]) -> Result<()> {
+    Error::invalid_state("The result of the game was recorded. Delete it first.")
+        .fail_if(events.iter().any(|event| event.result.is_some()))
+}
+
 /// Reason and scope of a cancellation.
 #[input(as = CancelEventRequest)]
 pub struct Cancellation {
@@ -365,8 +379,11 @@ pub fn cancel(
         .fail_if(before.status == Status::Cancelled)?;
     Error::invalid_state("A completed event cannot be cancelled.")
         .fail_if(before.status == Status::Completed)?;
+    check_no_result(std::slice::from_ref(&before))?;
     let targets = cancellation_targets(tx, &before, cancellation.apply_to)?;
-    let open = |event: &Event| matches!(event.status, Status::Scheduled | Status::Postponed);
+    let open = |event: &Event| {
+        matches!(event.status, Status::Scheduled | Status::Postponed) && event.result.is_none()
+    };
     let cancelled = |event: Event| {
         let after = Event {
             status: Status::Cancelled,
@@ -394,6 +411,7 @@ pub fn postpone(
         Status::Scheduled | Status::Postponed => "The event is already postponed.",
     };
     Error::invalid_state(detail).fail_if(before.status != Status::Scheduled)?;
+    check_no_result(std::slice::from_ref(&before))?;
     let edited = before.series_id.is_some();
     let after = Event { status: Status::Postponed, edited, ..before.clone() };
     save(tx, "event.updated", vec![(before, after)])?;
@@ -416,8 +434,7 @@ pub fn delete(
     let ids: Vec<_> = targets.iter().map(|event| event.id).collect();
     Error::invalid_state("The event has RSVPs. Cancel it instead of deleting it.")
         .fail_if(history::has_answers(tx, ids.clone())?)?;
-    Error::invalid_state("The result of the game was recorded. Delete it first.")
-        .fail_if(targets.iter().any(|event| event.result.is_some()))?;
+    check_no_result(&targets)?;
     BEFORE_DELETE.get()?(tx, ids.clone())?;
     let deleted = event::views(tx, targets)?;
     tx.execute("delete from event where account_id = :account and id in (:ids)", bind! { ids })?;

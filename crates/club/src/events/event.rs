@@ -26,7 +26,7 @@ string_enum! {
 string_enum! {
     /// The status of an event.
     pub enum Status as EventStatus {
-        /// The event takes place at its time. Past events stay `scheduled`.
+        /// The event takes place at its time. Past events without a final result stay `scheduled`.
         Scheduled = "scheduled",
         /// The event does not take place. It stays visible.
         Cancelled = "cancelled",

@@ -8,10 +8,11 @@ use serde::Deserialize;
 
 use super::edit;
 use super::event::{self, Event, EventView, Kind, Status as EventStatus};
+use super::rsvp;
 use crate::prelude::*;
 
 /// How long before the start of a game its score can be recorded.
-const EARLIEST: Duration = Duration::from_secs(24 * 3600);
+pub const EARLIEST: Duration = Duration::from_secs(24 * 3600);
 /// No score is higher.
 pub const MAX_SCORE: i64 = 9_999;
 /// The maximum number of periods.
@@ -26,9 +27,9 @@ string_enum! {
         Final = "final",
         /// The game is being played; the score can still change.
         InProgress = "in_progress",
-        /// A team did not play, or lost by a decision.
+        /// A team did not play, or officials decided the result.
         Forfeit = "forfeit",
-        /// The game was broken off and does not count.
+        /// The game was stopped early and does not count.
         Abandoned = "abandoned",
     }
 }
@@ -170,15 +171,15 @@ impl NewResult {
     fn shootout_fault(&self) -> Option<Fault> {
         let shootout = self.shootout?;
         if self.status != Status::Final {
-            let detail = "Only a final score has a shootout.";
+            let detail = "A shootout can only be recorded with a final score.";
             return Some(Fault::new("/shootout", "not_allowed", detail));
         }
         if shootout.scored == shootout.against {
-            return Some(Fault::new("/shootout", "invalid", "A shootout has a winner."));
+            return Some(Fault::new("/shootout", "invalid", "A shootout cannot end in a draw."));
         }
         let lead = self.score().map(|score| score.scored - score.against).unwrap_or_default();
         let winners_lead = if shootout.scored > shootout.against { lead } else { -lead };
-        let detail = "A shootout follows a draw. Leave it out, or correct the score.";
+        let detail = "A shootout is only possible after a draw. Remove it, or correct the score.";
         (!(0..=1).contains(&winners_lead)).then(|| Fault::new("/shootout", "not_allowed", detail))
     }
 
@@ -293,8 +294,17 @@ pub fn delete(
 ) -> Result<EventView> {
     let before = edit::find_editable(tx, access, id, expected)?;
     Error::invalid_state("The event has no result.").fail_if(before.result.is_none())?;
-    let after = Event { status: EventStatus::Scheduled, result: None, ..before.clone() };
-    save(tx, "result.deleted", before, after)
+    let status = match before.status {
+        EventStatus::Completed => EventStatus::Scheduled,
+        status => status,
+    };
+    let after = Event { status, result: None, ..before.clone() };
+    let deleted = save(tx, "result.deleted", before, after)?;
+    if !deleted.event.is_over(tx.now()) {
+        // Answers of people who left the team were kept while the event was completed.
+        rsvp::sync_with_roster(tx, &deleted.event)?;
+    }
+    event::view(tx, event::find(tx, access, id)?)
 }
 
 fn save(tx: &Tx<'_>, kind: &'static str, before: Event, after: Event) -> Result<EventView> {
@@ -321,6 +331,8 @@ fn save(tx: &Tx<'_>, kind: &'static str, before: Event, after: Event) -> Result<
 pub struct ResultText {
     /// The class of its color.
     pub tone: &'static str,
+    /// `Win`.
+    pub word: &'static str,
     /// `Win 3–2`.
     pub label: String,
 }
@@ -329,16 +341,18 @@ impl ResultText {
     pub fn new(result: &GameResult) -> Self {
         let shootout = result.shootout.as_ref().map(|score| format!(" ({})", score.shown()));
         let score = result.score() + &shootout.unwrap_or_default();
-        let (tone, label) = match (result.status, result.outcome, score.is_empty()) {
-            (Status::InProgress, ..) => ("", t!("Live {score}", score)),
-            (Status::Abandoned, ..) => ("may", t!("Abandoned").to_owned()),
-            (Status::Forfeit, Some(Outcome::Win), _) => ("yes", t!("Win by forfeit").to_owned()),
-            (Status::Forfeit, ..) => ("no", t!("Loss by forfeit").to_owned()),
-            (Status::Final, Some(Outcome::Win), _) => ("yes", t!("Win {score}", score)),
-            (Status::Final, Some(Outcome::Loss), _) => ("no", t!("Loss {score}", score)),
-            (Status::Final, ..) => ("may", t!("Draw {score}", score)),
+        let (tone, word, label) = match (result.status, result.outcome) {
+            (Status::InProgress, _) => ("", t!("Live"), t!("Live {score}", score)),
+            (Status::Abandoned, _) => ("may", t!("Abandoned"), t!("Abandoned").to_owned()),
+            (Status::Forfeit, Some(Outcome::Win)) => {
+                ("yes", t!("Win by forfeit"), t!("Win by forfeit").to_owned())
+            }
+            (Status::Forfeit, _) => ("no", t!("Loss by forfeit"), t!("Loss by forfeit").to_owned()),
+            (Status::Final, Some(Outcome::Win)) => ("yes", t!("Win"), t!("Win {score}", score)),
+            (Status::Final, Some(Outcome::Loss)) => ("no", t!("Loss"), t!("Loss {score}", score)),
+            (Status::Final, _) => ("may", t!("Draw"), t!("Draw {score}", score)),
         };
-        Self { tone, label }
+        Self { tone, word, label }
     }
 }
 

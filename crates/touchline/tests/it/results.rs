@@ -1,6 +1,6 @@
 //! Tests of the results of games: recording, correcting and deleting them by API and on the page.
 
-use testkit::{Browser, Client, TestResponse, Value, World, both, json};
+use testkit::{Browser, Client, TestResponse, Value, World, both, json, seconds};
 
 use crate::events::{event_path, hawks, notifications_of, practice, with};
 use crate::roster_access::client_with_all_scopes;
@@ -75,10 +75,23 @@ both! {
         let noted = w.owner.patch(&event_path(&event, ""), json!({ "notes": "Well played" })).await.ok();
         assert_eq!(noted.data()["result"], corrected.data()["result"]);
 
+        w.owner.patch(&event_path(&event, ""), json!({ "starts_at": "2026-09-09T11:00:00Z" })).await.assert_problem(409, "invalid_state");
+
         let deleted = w.owner.delete(&event_path(&event, "/result")).await.ok();
         assert_eq!((&deleted.data()["result"], &deleted.data()["status"]), (&json!(null), &json!("scheduled")));
         assert_eq!(notifications_of(w, "result.deleted").await.len(), 1);
         w.owner.delete(&event_path(&event, "/result")).await.assert_problem(409, "invalid_state");
+    }
+
+    async fn a_game_with_a_running_score_is_not_cancelled(w: &World) {
+        let team = hawks(w).await;
+        let event = game(w, &team).await;
+        record(&w.owner, &event, json!({ "status": "in_progress", "score_for": 1, "score_against": 0 })).await.ok();
+        for action in ["/cancel", "/postpone"] {
+            w.owner.post(&event_path(&event, action), json!({})).await.assert_problem(409, "invalid_state");
+        }
+        w.owner.delete(&event_path(&event, "/result")).await.ok();
+        w.owner.post(&event_path(&event, "/cancel"), json!({})).await.ok();
     }
 
     async fn shootouts_forfeits_and_abandoned_games(w: &World) {
@@ -143,31 +156,35 @@ both! {
         let wrong = submit(&mut coach, &path, &seen, &[("status", "final"), ("score_for", "2")]).await;
         assert_eq!(wrong.status, 422);
         wrong.shows("The result was not saved").shows("Enter the score.").shows("value=\"2\"");
+        let shootout = [("status", "final"), ("score_for", "4"), ("score_against", "2"), ("shootout_for", "1"), ("shootout_against", "0")];
+        submit(&mut coach, &path, &seen, &shootout).await.shows("A shootout is only possible after a draw.");
         let scores = [("status", "final"), ("score_for", "2"), ("score_against", "2"), ("overtime", "yes"),
             ("shootout_for", "4"), ("shootout_against", "3"), ("period_for_1", "2"), ("period_against_1", "2")];
         submit(&mut coach, &path, &seen, &scores).await.redirects_to(&format!("{page}?done=result_saved"));
-        coach.get(&page).await.ok().shows("Win 2–2 (4–3)").shows("2–2 · after overtime · shootout 4–3").shows("Change result");
+        coach.get(&page).await.ok().shows(">Win<").shows("2–2 · after overtime · shootout 4–3").shows("Change result");
         coach.get(&path).await.ok().shows("name=\"shootout_for\"").shows("value=\"4\"");
 
         // Somebody who opened the form before does not overwrite it unseen.
         let late = submit(&mut coach, &path, &seen, &[("status", "final"), ("score_for", "9"), ("score_against", "0")]).await;
         assert_eq!(late.status, 422);
-        let late = late.shows("Win 2–2").shows("value=\"9\"");
+        let late = late.shows("Somebody else has saved a result").shows("Win 2–2").shows("value=\"9\"");
         let seen = version(&late);
+        w.advance_clock(seconds(1));
         submit(&mut coach, &path, &seen, &[("status", "final"), ("score_for", "9"), ("score_against", "0")]).await
             .redirects_to(&format!("{page}?done=result_saved"));
 
         // Families see the result, and cannot change it.
         let mut parent = w.browser(club.parent.id).await;
-        let shown = parent.get(&page).await.ok().shows("Win 9–0");
+        let shown = parent.get(&page).await.ok().shows(">9–0<").shows(">Win<");
         assert!(!shown.text.contains("/result"));
         assert_eq!(parent.get(&path).await.status, 403);
         parent.get("/schedule?when=past").await.ok();
         let client = client_with_all_scopes(w, club.parent.id).await;
         record(&client, &event, json!({ "score_for": 0, "score_against": 0 })).await.assert_problem(403, "forbidden");
 
-        coach.get(&format!("{path}/delete")).await.ok().shows("Win 9–0").shows("Delete result");
-        coach.post(&format!("{path}/delete"), &[]).await.redirects_to(&format!("{page}?done=result_deleted"));
+        let confirm = coach.get(&format!("{path}/delete")).await.ok().shows("Win 9–0").shows("Delete result");
+        coach.post(&format!("{path}/delete"), &[("version", &seen)]).await.redirects_to(&path);
+        coach.post(&format!("{path}/delete"), &[("version", &version(&confirm))]).await.redirects_to(&format!("{page}?done=result_deleted"));
         coach.get(&page).await.ok().shows("Enter result");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
@@ -18,6 +19,9 @@ use crate::hook::Hook;
 use crate::prelude::*;
 use crate::signals;
 use crate::web::app::App;
+
+/// How long a rejected response may wait until its API key is found.
+const IDENTIFY_TIMEOUT: Duration = Duration::from_secs(1);
 
 type AuthenticateToken = fn(&Reader<'_>, &Token) -> Result<Option<Credential>>;
 type RecordTokenUse = fn(&Tx<'_>, GrantId, i64) -> Result<()>;
@@ -62,8 +66,8 @@ pub async fn identify_rejected(app: &App, context: &Context, authorization: Opti
     let text = authorization.and_then(|value| value.to_str().ok()?.split_once(' '));
     let Some(Ok(key)) = text.map(|(_, token)| ApiKey::parse(token.trim())) else { return };
     let scope = Scope::system("authenticate");
-    let key = app.db.read_inline(scope, move |db| api_key::authenticate(db, &key)).await;
-    if let Ok(Some(key)) = key {
+    let read = app.db.read_inline(scope, move |db| api_key::authenticate(db, &key));
+    if let Ok(Ok(Some(key))) = tokio::time::timeout(IDENTIFY_TIMEOUT, read).await {
         context.identify_key(key.account_id, key.id);
     }
 }

@@ -85,7 +85,7 @@ pub async fn handle(app: &App, router: &Router, request: Request<Body>, peer: Ip
         let headers = response.headers_mut();
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    if failure.is_some() && context.account().is_none() {
+    if failure.as_ref().is_some_and(is_rejected_early) && context.account().is_none() {
         admission::identify_rejected(app, &context, authorization.as_ref()).await;
     }
     let response = compression::compress(accepted, response).await;
@@ -117,6 +117,12 @@ fn log_for_key(
         duration: i64::try_from(duration.as_micros()).unwrap_or(i64::MAX),
     };
     app.request_log.add(account, key, request);
+}
+
+/// Whether a request may have been rejected before its API key was looked up. Not if the key is not valid, or if the
+/// database does not respond.
+fn is_rejected_early(error: &Error) -> bool {
+    error.code.status().is_client_error() && error.code != Code::InvalidCredentials
 }
 
 /// The header `Authorization` of a request to the API.

@@ -354,11 +354,15 @@ impl EventPageData {
     }
 
     fn can_be_postponed(&self) -> bool {
-        self.view.event.status == Status::Scheduled && self.is_upcoming()
+        self.view.event.status == Status::Scheduled && self.can_be_cancelled()
+    }
+
+    fn can_be_edited(&self) -> bool {
+        self.view.event.status != Status::Cancelled && self.is_upcoming()
     }
 
     fn can_be_cancelled(&self) -> bool {
-        self.view.event.status != Status::Cancelled && self.is_upcoming()
+        self.can_be_edited() && self.view.event.result.is_none()
     }
 
     /// Whether the event can be deleted: nobody has answered, so nobody misses it.

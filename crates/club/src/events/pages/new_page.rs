@@ -101,11 +101,13 @@ async fn new_form(
 /// The latest practice of a team, or else its latest event.
 fn usual_event(db: &Reader<'_>, access: &TeamAccess, team: TeamId) -> Result<Option<Event>> {
     for kind in [Some(Kind::Practice), None] {
-        let status = Some(Status::Scheduled);
-        let filter = EventFilter { team_id: Some(team), status, kind, ..EventFilter::default() };
-        let page = Page { limit: 1, order: Order::Desc, last: None };
-        if let Some(view) = event::list(db, access, &filter, &page)?.into_iter().next() {
-            return Ok(Some(view.event));
+        let filter = EventFilter { team_id: Some(team), kind, ..EventFilter::default() };
+        let page = Page { limit: 20, order: Order::Desc, last: None };
+        let events = event::list(db, access, &filter, &page)?.into_iter().map(|view| view.event);
+        let takes_place =
+            |event: &Event| matches!(event.status, Status::Scheduled | Status::Completed);
+        if let Some(event) = events.into_iter().find(takes_place) {
+            return Ok(Some(event));
         }
     }
     Ok(None)

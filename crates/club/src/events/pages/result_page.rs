@@ -24,13 +24,14 @@ const FIELDS: &[Field] = &[
     .named("score"),
     Field::radio(
         "status",
-        "Game",
+        "Status",
         &[
             Choice::new("final", "Final score"),
-            Choice::new("in_progress", "Still being played"),
-            Choice::new("forfeit", "Forfeit").about("A team did not play, or lost by a decision."),
+            Choice::new("in_progress", "In progress"),
+            Choice::new("forfeit", "Forfeit")
+                .about("A team did not play, or officials decided the result."),
             Choice::new("abandoned", "Abandoned")
-                .about("The game was broken off and does not count."),
+                .about("The game was stopped early and does not count."),
         ],
     )
     .default("final")
@@ -154,13 +155,14 @@ fn parse(form: &mut FilledForm) -> Option<NewResult> {
 }
 
 async fn load(visitor: &Coach, id: EventId) -> Result<EventView> {
+    let view = find(visitor, id).await?;
+    result::check_recordable(&view.event, visitor.app().clock.now())?;
+    Ok(view)
+}
+
+async fn find(visitor: &Coach, id: EventId) -> Result<EventView> {
     let access = visitor.team_access().await?;
-    let read = move |db: &Reader<'_>| {
-        let event = event::find(db, &access, id)?;
-        result::check_recordable(&event, db.now())?;
-        event::view(db, event)
-    };
-    visitor.read(read).await
+    visitor.read(move |db: &Reader<'_>| event::view(db, event::find(db, &access, id)?)).await
 }
 
 fn show(visitor: &Coach, view: EventView, form: FilledForm) -> PageResult {
@@ -190,7 +192,10 @@ pub(super) async fn save(
         match visitor.write(record).await {
             Err(error) if error.code == Code::PreconditionFailed => {
                 let view = load(&visitor, id).await?;
-                form.report_conflict(ResultState::of(view.event.result.as_ref()).0);
+                let changed =
+                    t!("Somebody else has saved a result. Compare it with yours, then save again.");
+                form.faults.add("", changed);
+                let form = form.version(ResultState::of(view.event.result.as_ref()).0);
                 return show(&visitor, view, form);
             }
             result => {
@@ -204,10 +209,11 @@ pub(super) async fn save(
 }
 
 pub(super) async fn ask_delete(visitor: Coach, PathParams(id): PathParams<EventId>) -> PageResult {
-    let view = load(&visitor, id).await?;
+    let view = find(&visitor, id).await?;
     let Some(result) = &view.event.result else {
         return Ok(see_other(&event_path(id)));
     };
+    let state = ResultState::of(Some(result)).0;
     let frame = visitor.frame(t!("Delete result"), Section::Schedule);
     ConfirmPage::new(frame, "Delete result", format!("{}/result", event_path(id)))
         .lead(
@@ -215,24 +221,34 @@ pub(super) async fn ask_delete(visitor: Coach, PathParams(id): PathParams<EventI
                 .name("title", &view.event.shown_title())
                 .word("result", ResultText::new(result).label),
         )
-        .effect("The result is removed from the game and from everything that is computed from it.")
+        .effect("The result is deleted, and the game is scheduled again.")
         .effect(
             "Use this only if the result belongs to another game. To correct a score, change it.",
         )
+        .form(FilledForm::empty(&[]).version(state), "The result was not deleted")
         .respond()
 }
 
 pub(super) async fn delete(
     PathParams(id): PathParams<EventId>,
-    CoachForm { visitor, .. }: CoachForm,
+    CoachForm { visitor, form: sent }: CoachForm,
 ) -> PageResult {
     let access = visitor.team_access().await?;
+    let known = FilledForm::submitted(&[], &sent).expected_version();
     let delete = move |tx: &Tx<'_>| {
-        if event::find(tx, &access, id)?.result.is_some() {
+        let event = event::find(tx, &access, id)?;
+        if event.result.is_some() {
+            known.check(Ok(ResultState::of(event.result.as_ref())))?;
             result::delete(tx, &access, id, &IfMatch::Absent)?;
         }
         Ok(())
     };
-    visitor.write(delete).await?;
+    match visitor.write(delete).await {
+        // Somebody else has changed the result: the page shows it.
+        Err(error) if error.code == Code::PreconditionFailed => {
+            return Ok(see_other(&format!("{}/result", event_path(id))));
+        }
+        deleted => deleted?,
+    }
     Ok(see_other(&format!("{}?done=result_deleted", event_path(id))))
 }

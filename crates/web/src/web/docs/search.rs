@@ -90,13 +90,15 @@ impl Index {
     /// others.
     pub fn find(&self, query: &str) -> Vec<Hit<'_>> {
         let mut query = query_words(query);
-        if query.iter().any(|word| !COMMON_WORDS.contains(&word.as_str())) {
-            query.retain(|word| !COMMON_WORDS.contains(&word.as_str()));
+        let is_common = |[word, _]: &[String; 2]| COMMON_WORDS.contains(&word.as_str());
+        if !query.iter().all(is_common) {
+            query.retain(|word| !is_common(word));
         }
         query.truncate(MAX_WORDS);
         if query.is_empty() {
             return Vec::new();
         }
+        let marked = query.concat();
         let mut found: Vec<_> = self
             .entries
             .iter()
@@ -106,7 +108,11 @@ impl Index {
         found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
         let hit = |(_, entry): (u32, _)| {
             let entry: &Entry = entry;
-            Hit { entry, snippet: snippet(&entry.text, &query), title: mark(&entry.title, &query) }
+            Hit {
+                entry,
+                snippet: snippet(&entry.text, &marked),
+                title: mark(&entry.title, &marked),
+            }
         };
         found.into_iter().take(MAX_RESULTS).map(hit).collect()
     }
@@ -114,12 +120,13 @@ impl Index {
 
 impl Indexed {
     /// How well the entry matches, or `None` if a word is missing.
-    fn score(&self, query: &[String]) -> Option<u32> {
+    fn score(&self, query: &[[String; 2]]) -> Option<u32> {
         let mut score = 0;
-        for word in query {
-            let title = best(&self.title, word) * 8;
-            let keywords = best(&self.keywords, word) * 4;
-            let text = best(&self.text, word);
+        for forms in query {
+            let best = |words| forms.iter().map(|word| best(words, word)).max().unwrap_or(0);
+            let title = best(&self.title) * 8;
+            let keywords = best(&self.keywords) * 4;
+            let text = best(&self.text);
             let best = title.max(keywords).max(text);
             if best == 0 {
                 return None;
@@ -130,7 +137,7 @@ impl Indexed {
         if !self.entry.href.contains('#') {
             score += 40;
         }
-        if self.title == query {
+        if self.title.iter().eq(query.iter().map(|[word, _]| word)) {
             score += 50;
         }
         score += 20 / u32::try_from(self.title.len().max(1)).unwrap_or(u32::MAX);
@@ -168,9 +175,9 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// The words of a query. `rotateSecret` is a method of the client: `rotate_secret`.
-fn query_words(text: &str) -> Vec<String> {
-    split(text).map(snake_case).collect()
+/// The words of a query, each as it is and in snake case: `rotateSecret` is a method of the client, `rotate_secret`.
+fn query_words(text: &str) -> Vec<[String; 2]> {
+    split(text).map(|word| [word.to_lowercase(), snake_case(word)]).collect()
 }
 
 fn split(text: &str) -> impl Iterator<Item = &str> {
@@ -299,6 +306,9 @@ mod tests {
             entry("Other", "", "An OAuth app."),
         ]);
         for query in ["rotateSecret", "rotate_secret", "typescript", "TypeScript", "type script"] {
+            assert_eq!(index.find(query)[0].entry.title, "Rotate it", "{query}");
+        }
+        for query in ["WebHooks", "webhooks"] {
             assert_eq!(index.find(query)[0].entry.title, "Rotate it", "{query}");
         }
         assert_eq!(index.find("oauth").len(), 1);

@@ -239,7 +239,8 @@ impl FilledForm {
     fn field_of(&self, pointer: &str) -> String {
         let mut parts = pointer.trim_start_matches('/').split('/');
         let (key, index, inner) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
-        let mut fields = self.fields.iter().flat_map(Field::with_inner);
+        let has_errors = |field: &&Field| !matches!(field.kind, Kind::Group(_));
+        let mut fields = self.fields.iter().flat_map(Field::with_inner).filter(has_errors);
         let field =
             fields.find(|field| field.key == key || (field.key.is_empty() && field.name == key));
         let Some(field) = field.filter(|_| !key.is_empty()) else { return String::new() };

@@ -114,7 +114,7 @@ test('a kept page is shown while the service does not answer', { timeout: TIMEOU
   const cleo = await own.user('member', 'cleo.offline@people.example', 'Cleo Offline', club.account)
   const { page } = await arrive(t, cleo, own.url)
   await keep(page, HOME)
-  own.signal('SIGSTOP')
+  await own.pause()
   await page.goto(HOME)
   await page.getByText('You are offline. This page was saved').waitFor()
   own.signal('SIGCONT')

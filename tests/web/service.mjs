@@ -3,7 +3,7 @@
 
 import { execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -71,6 +71,17 @@ export class Network {
   }
 }
 
+/** Stops a process until it gets SIGCONT. On a busy machine its threads go on for a moment after the signal. */
+async function pause(child) {
+  child.kill('SIGSTOP')
+  const folder = `/proc/${child.pid}/task`
+  const isStopped = async (thread) => (await readFile(`${folder}/${thread}/stat`, 'utf8')).includes(') T ')
+  await until('all threads are stopped', async () => {
+    const states = await Promise.all((await readdir(folder)).map(isStopped))
+    return states.every(Boolean)
+  })
+}
+
 /** A running service with its command line. */
 export class Service {
   constructor({ url, folder, startup, emailLog, settings, stop }) {
@@ -124,7 +135,7 @@ export class Service {
       throw error
     }
     const service = new Service({ url, folder, startup: JSON.parse(out() || '{}'), settings: { TOUCHLINE_BASE_URL: url, ...settings }, stop })
-    return Object.assign(service, { log: err, signal: (name) => child.kill(name) })
+    return Object.assign(service, { log: err, signal: (name) => child.kill(name), pause: () => pause(child) })
   }
 
   /** The id of the demo club. */

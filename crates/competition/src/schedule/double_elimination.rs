@@ -61,7 +61,7 @@ impl LosersBracket {
 }
 
 /// For each round of the winners bracket, the number with which the rows of its losers are combined by exclusive or
-/// before they drop into the losers bracket, so that they meet again those whom they have beaten as late as possible.
+/// before they drop into the losers bracket, so that rematches happen as late as possible.
 ///
 /// By symmetry it is enough to look at the top game of each round. Those whom its loser has beaten in an earlier
 /// round have dropped to the row `mask >> rounds between`, and merge with row `candidate` after as many further

@@ -160,10 +160,10 @@ impl FromStr for Source {
 
 /// The name of the group with this index: `A` to `Z`, then `AA`, `AB`, and so on.
 pub fn group_name(index: u32) -> String {
-    let letter = char::from(b'A' + (index % 26) as u8);
+    let last = char::from(b'A' + (index % 26) as u8);
     match (index / 26).checked_sub(1) {
-        Some(index) => group_name(index) + letter.encode_utf8(&mut [0; 4]),
-        None => letter.into(),
+        Some(index) => group_name(index) + last.encode_utf8(&mut [0; 4]),
+        None => last.into(),
     }
 }
 
@@ -171,8 +171,8 @@ pub fn group_name(index: u32) -> String {
 pub fn group_index(name: &str) -> Option<u32> {
     let mut next = 0u32;
     for byte in name.bytes() {
-        let letter = byte.is_ascii_uppercase().then(|| u32::from(byte - b'A'))?;
-        next = next.checked_mul(26)?.checked_add(letter + 1)?;
+        let digit = byte.is_ascii_uppercase().then(|| u32::from(byte - b'A'))?;
+        next = next.checked_mul(26)?.checked_add(digit + 1)?;
     }
     next.checked_sub(1)
 }
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_named_with_letters() {
+    fn groups_are_named_from_a_to_z() {
         let names =
             [(0, "A"), (25, "Z"), (26, "AA"), (51, "AZ"), (52, "BA"), (701, "ZZ"), (702, "AAA")];
         for (index, name) in names {

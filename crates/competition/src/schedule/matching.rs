@@ -1,6 +1,6 @@
 //! Perfect matchings of graphs, with Edmonds' blossom algorithm.
 
-/// A graph, some vertices of which are still to be matched, and a matching of these that is kept perfect.
+/// A graph and a matching of the vertices that have not been removed from it. Every change keeps the matching perfect.
 #[derive(Debug)]
 pub(super) struct Matching<'a> {
     /// Whether two vertices may be matched. Symmetric.
@@ -19,7 +19,7 @@ impl<'a> Matching<'a> {
         (matching.grow(&vertices) == 0).then_some(matching)
     }
 
-    /// The number of vertices that stay without a mate in the largest matching of some vertices of the graph.
+    /// The number of vertices that are unmatched in the largest matching of some vertices of the graph.
     pub(super) fn count_unmatched(&self, vertices: &[usize]) -> usize {
         let count = self.allowed.len();
         let mut part =
@@ -30,7 +30,7 @@ impl<'a> Matching<'a> {
         part.grow(vertices)
     }
 
-    /// Makes the matching of these vertices as large as possible. Returns the number of those that stay without a mate.
+    /// Makes the matching of these vertices as large as possible. Returns the number of unmatched vertices.
     fn grow(&mut self, vertices: &[usize]) -> usize {
         for (index, &one) in vertices.iter().enumerate() {
             let is_free =

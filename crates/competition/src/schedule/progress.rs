@@ -1,5 +1,5 @@
-//! How a tournament stands: who plays in each game, what is decided without a game, and what a corrected result
-//! changes.
+//! The progress of a tournament: who plays in each game, which games are decided without being played, and what a corrected
+//! result changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +37,7 @@ impl Side {
     }
 }
 
-/// How a game that has begun stands.
+/// The state of a game that has begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// Won by this side, also by forfeit.

@@ -1,4 +1,4 @@
-//! Box scores: what was recorded in a game, and whether it is plausible.
+//! Box scores: the recorded values of a game, and checks that find mistakes in them.
 
 use std::collections::BTreeMap;
 use std::fmt;

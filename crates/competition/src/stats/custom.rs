@@ -22,7 +22,7 @@ pub const MAX_ABBREVIATION: usize = 12;
 /// A statistic that an account defines.
 #[derive(Debug, Clone)]
 pub struct CustomStatistic {
-    /// The key: upper-case letters, digits and underscores.
+    /// The key: upper-case characters A to Z, digits and underscores.
     pub key: String,
     /// The name, in the club's language.
     pub name: String,
@@ -102,7 +102,9 @@ impl fmt::Display for CustomProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooMany => write!(f, "A sport can have {MAX_CUSTOM} custom statistics."),
-            Self::InvalidKey => f.write_str("The key must have upper-case letters, digits and _."),
+            Self::InvalidKey => {
+                f.write_str("The key can contain only the characters A to Z, 0 to 9 and _.")
+            }
             Self::DuplicateKey => f.write_str("Another statistic has this key."),
             Self::BuiltInKey => f.write_str("A built-in statistic has this key."),
             Self::SettingKey => f.write_str("A setting of the sport has this key."),

@@ -218,7 +218,21 @@ pub(super) const fn outs(key: &'static str, name: &'static str) -> Row {
     Row { format: Format::Innings, max: MAX_OUTS, ..count(key, name) }
 }
 
-/// Games played. A box score need not have it: whoever has another value has played.
+/// The goalkeeper's share of saved shots, for leaderboards from this many seconds in goal per team game.
+pub(super) const fn save_percentage(min_seconds: f64) -> Row {
+    percent("SV_PCT", "Save percentage", "SV / (SV + GA)")
+        .abbreviation("SV%")
+        .minimum("GK_SECONDS", min_seconds)
+}
+
+/// Goals against in a game of full length, for leaderboards from this many seconds in goal per team game.
+pub(super) const fn goals_against_average(formula: &'static str, min_seconds: f64) -> Row {
+    ratio("GAA", "Goals against average", formula)
+        .lower_is_better()
+        .minimum("GK_SECONDS", min_seconds)
+}
+
+/// Games played. If it is missing in a box score, a member with any other value has played.
 pub(super) const fn games_played() -> Row {
     Row { over_members: Aggregate::Max, ..flag("GP", "Games played") }
 }

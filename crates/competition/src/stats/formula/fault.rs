@@ -72,7 +72,10 @@ impl fmt::Display for FormulaProblem {
             Self::InvalidNumber(text) => write!(f, "{text:?} is not a number."),
             Self::NumberTooLarge => write!(f, "Numbers cannot exceed {MAX_NUMBER}."),
             Self::InvalidKey(text) => {
-                write!(f, "{text:?} is not a key. Keys have upper-case letters, digits and _.")
+                write!(
+                    f,
+                    "{text:?} is not a key. Keys contain only the characters A to Z, 0 to 9 and _."
+                )
             }
             Self::KeyTooLong => write!(f, "Keys have at most {MAX_KEY_LENGTH} characters."),
             Self::UnknownFunction(name) => write!(f, "There is no function {name:?}."),

@@ -12,7 +12,7 @@ pub(super) struct Token<'a> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum TokenKind<'a> {
     Number(f64),
-    /// A key, the name of a function, or an operator in letters.
+    /// A key, the name of a function, or an operator such as `and`.
     Word(&'a str),
     Symbol(&'static str),
     End,

@@ -1,8 +1,8 @@
 //! Formulas over the keys of statistics.
 //!
 //! A formula has numbers, `null`, keys, `+ - * /`, comparisons, `and`, `or`, `not`, parentheses and
-//! [functions](Function). A key is upper-case letters, digits and underscores, with a letter after
-//! any leading digits: `G`, `3PM`, `FG_PCT`. Words in lower case are functions and operators.
+//! [functions](Function). A key has the characters A to Z, 0 to 9 and `_`. Its first character that is
+//! not a digit is one of A to Z: `G`, `3PM`, `FG_PCT`. Words in lower case are functions and operators.
 //! Numbers have no exponent, so that `1E` can be a key.
 //!
 //! A comparison is 1 or 0, and any number but 0 is true. The result of an operation is null if one
@@ -90,10 +90,10 @@ impl fmt::Display for Formula {
 /// Whether this is a valid key of a statistic.
 pub fn is_key(text: &str) -> bool {
     text.len() <= MAX_KEY_LENGTH
-        && text.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(is_letter)
-        && text.chars().all(|c| is_letter(c) || c.is_ascii_digit() || c == '_')
+        && text.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(is_upper_case)
+        && text.chars().all(|c| is_upper_case(c) || c.is_ascii_digit() || c == '_')
 }
 
-fn is_letter(c: char) -> bool {
+fn is_upper_case(c: char) -> bool {
     c.is_ascii_uppercase()
 }

@@ -1,8 +1,9 @@
 //! Statistics of field hockey.
 
 use crate::stats::definition::{
-    Group, SportDefinition, approximate_score, count, error, flag, games_played, group, per_game,
-    percent, periods, ratio, score, seconds, setting, total, warning,
+    Group, SportDefinition, approximate_score, count, error, flag, games_played,
+    goals_against_average, group, per_game, percent, periods, save_percentage, score, seconds,
+    setting, total, warning,
 };
 use crate::stats::sport::Sport;
 
@@ -63,12 +64,8 @@ const GOALKEEPER: Group = group(
         seconds("GK_SECONDS", "Time in goal").abbreviation("MIN"),
         count("SV", "Saves"),
         count("GA", "Goals against").lower_is_better(),
-        percent("SV_PCT", "Save percentage", "SV / (SV + GA)")
-            .abbreviation("SV%")
-            .minimum("GK_SECONDS", 1_200.0),
-        ratio("GAA", "Goals against average", "GA * MATCH_MINUTES * 60 / GK_SECONDS")
-            .lower_is_better()
-            .minimum("GK_SECONDS", 1_200.0),
+        save_percentage(1_200.0),
+        goals_against_average("GA * MATCH_MINUTES * 60 / GK_SECONDS", 1_200.0),
         flag("CS", "Clean sheets"),
     ],
 )

@@ -1,8 +1,9 @@
 //! Statistics of floorball. Penalties are counted in minutes.
 
 use crate::stats::definition::{
-    Group, SportDefinition, approximate_score, count, error, flag, games_played, games_with, group,
-    per_game, percent, periods, ratio, score, seconds, setting, signed, total, warning,
+    Group, SportDefinition, approximate_score, count, error, flag, games_played, games_with,
+    goals_against_average, group, per_game, percent, periods, save_percentage, score, seconds,
+    setting, signed, total, warning,
 };
 use crate::stats::sport::Sport;
 
@@ -60,12 +61,8 @@ const GOALKEEPER: Group = group(
         seconds("GK_SECONDS", "Time in goal").abbreviation("MIN"),
         count("SV", "Saves"),
         count("GA", "Goals against").lower_is_better(),
-        percent("SV_PCT", "Save percentage", "SV / (SV + GA)")
-            .abbreviation("SV%")
-            .minimum("GK_SECONDS", 1_200.0),
-        ratio("GAA", "Goals against average", "GA * GAME_MINUTES * 60 / GK_SECONDS")
-            .lower_is_better()
-            .minimum("GK_SECONDS", 1_200.0),
+        save_percentage(1_200.0),
+        goals_against_average("GA * GAME_MINUTES * 60 / GK_SECONDS", 1_200.0),
         flag("SO", "Shutouts"),
         flag("W", "Wins"),
         flag("L", "Losses").lower_is_better(),

@@ -1,8 +1,8 @@
 //! Statistics of handball.
 
 use crate::stats::definition::{
-    Group, SportDefinition, approximate_score, count, error, games_played, group, per_game,
-    percent, periods, ratio, score, seconds, setting, warning,
+    Group, SportDefinition, approximate_score, count, error, games_played, goals_against_average,
+    group, per_game, percent, periods, score, seconds, setting, warning,
 };
 use crate::stats::sport::Sport;
 
@@ -69,9 +69,7 @@ const GOALKEEPER: Group = group(
         percent("SV_PCT", "Save percentage", "SV / (SV + GA)")
             .abbreviation("SV%")
             .minimum("SV", 3.0),
-        ratio("GAA", "Goals against average", "GA * MATCH_MINUTES * 60 / GK_SECONDS")
-            .lower_is_better()
-            .minimum("GK_SECONDS", 1_200.0),
+        goals_against_average("GA * MATCH_MINUTES * 60 / GK_SECONDS", 1_200.0),
         count("7MS", "Seven-meter throws saved").abbreviation("7mS"),
     ],
 )

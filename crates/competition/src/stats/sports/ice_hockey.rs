@@ -4,8 +4,8 @@
 
 use crate::stats::definition::{
     Group, SportDefinition, approximate_score, average, count, error, flag, games_played,
-    games_with, group, per_game, percent, periods, ratio, score, seconds, setting, signed, total,
-    warning,
+    games_with, goals_against_average, group, per_game, percent, periods, score, seconds, setting,
+    signed, total, warning,
 };
 use crate::stats::sport::Sport;
 
@@ -92,9 +92,7 @@ const GOALIE: Group = group(
         average("SV_PCT", "Save percentage", "(SA - GA) / SA")
             .abbreviation("SV%")
             .minimum("GK_SECONDS", 1_200.0),
-        ratio("GAA", "Goals against average", "GA * GAME_MINUTES * 60 / GK_SECONDS")
-            .lower_is_better()
-            .minimum("GK_SECONDS", 1_200.0),
+        goals_against_average("GA * GAME_MINUTES * 60 / GK_SECONDS", 1_200.0),
         flag("SO", "Shutouts"),
     ],
 )

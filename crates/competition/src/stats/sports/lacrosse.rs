@@ -1,8 +1,9 @@
 //! Statistics of boys', girls', men's and women's lacrosse. Penalties are counted in seconds.
 
 use crate::stats::definition::{
-    Group, SportDefinition, approximate_score, average, count, error, flag, games_played, group,
-    per_game, percent, periods, ratio, score, seconds, setting, total, warning,
+    Group, SportDefinition, approximate_score, average, count, error, flag, games_played,
+    goals_against_average, group, per_game, percent, periods, score, seconds, setting, total,
+    warning,
 };
 use crate::stats::sport::Sport;
 
@@ -69,9 +70,7 @@ const GOALIE: Group = group(
         average("SV_PCT", "Save percentage", "SV / (SV + GA)")
             .abbreviation("SV%")
             .minimum("GK_SECONDS", 1_200.0),
-        ratio("GAA", "Goals against average", "GA * GAME_MINUTES * 60 / GK_SECONDS")
-            .lower_is_better()
-            .minimum("GK_SECONDS", 1_200.0),
+        goals_against_average("GA * GAME_MINUTES * 60 / GK_SECONDS", 1_200.0),
         flag("W", "Wins"),
         flag("L", "Losses").lower_is_better(),
     ],

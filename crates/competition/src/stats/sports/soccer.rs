@@ -3,8 +3,9 @@
 //! A goal counts for whoever scored it. An opponent's own goal counts only in `OGF` of the team.
 
 use crate::stats::definition::{
-    Group, SportDefinition, approximate_score, count, error, flag, games_played, games_with, group,
-    per_game, percent, periods, ratio, score, seconds, setting, total, warning,
+    Group, SportDefinition, approximate_score, count, error, flag, games_played, games_with,
+    goals_against_average, group, per_game, percent, periods, ratio, save_percentage, score,
+    seconds, setting, total, warning,
 };
 use crate::stats::sport::Sport;
 
@@ -80,12 +81,8 @@ const GOALKEEPER: Group = group(
         count("SA", "Shots faced"),
         count("SV", "Saves"),
         count("GA", "Goals against").lower_is_better(),
-        percent("SV_PCT", "Save percentage", "SV / (SV + GA)")
-            .abbreviation("SV%")
-            .minimum("GK_SECONDS", 1_800.0),
-        ratio("GAA", "Goals against average", "GA * MATCH_MINUTES * 60 / GK_SECONDS")
-            .lower_is_better()
-            .minimum("GK_SECONDS", 1_800.0),
+        save_percentage(1_800.0),
+        goals_against_average("GA * MATCH_MINUTES * 60 / GK_SECONDS", 1_800.0),
         count("PKS", "Penalty kicks saved"),
         flag("CS", "Clean sheets"),
         flag("W", "Wins"),

@@ -1,8 +1,8 @@
 //! Statistics of water polo.
 
 use crate::stats::definition::{
-    Group, SportDefinition, approximate_score, count, error, games_played, group, per_game,
-    percent, periods, ratio, score, seconds, setting, warning,
+    Group, SportDefinition, approximate_score, count, error, games_played, goals_against_average,
+    group, per_game, percent, periods, save_percentage, score, seconds, setting, warning,
 };
 use crate::stats::sport::Sport;
 
@@ -66,12 +66,8 @@ const GOALKEEPER: Group = group(
         seconds("GK_SECONDS", "Time in goal").abbreviation("MIN"),
         count("SV", "Saves"),
         count("GA", "Goals against").lower_is_better(),
-        percent("SV_PCT", "Save percentage", "SV / (SV + GA)")
-            .abbreviation("SV%")
-            .minimum("GK_SECONDS", 600.0),
-        ratio("GAA", "Goals against average", "GA * GAME_MINUTES * 60 / GK_SECONDS")
-            .lower_is_better()
-            .minimum("GK_SECONDS", 600.0),
+        save_percentage(600.0),
+        goals_against_average("GA * GAME_MINUTES * 60 / GK_SECONDS", 600.0),
     ],
 )
 .positions(&["GK"]);

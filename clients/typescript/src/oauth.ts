@@ -252,8 +252,8 @@ const REFRESH_MARGIN = 30_000
 /** How long a request for tokens may take, in milliseconds. */
 const TIMEOUT = 30_000
 /**
- * How long after the first attempt a request for tokens is repeated, in milliseconds. A code expires after 60 seconds. For
- * as long, the service accepts a refresh token again whose successor was already used, by another process of the app.
+ * How long after the first attempt a request for tokens is repeated, in milliseconds. It is shorter than the 60 seconds after
+ * which a code expires, and in which the service accepts a used refresh token again.
  */
 const MAX_REPEAT_TIME = 40_000
 

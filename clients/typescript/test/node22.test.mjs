@@ -11,7 +11,7 @@ import { failure } from './shell.mjs'
 
 const run = promisify(execFile)
 
-// They mostly wait, so they run at once.
+// They mostly wait, so they run at the same time.
 describe('Node.js 22 or newer', { concurrency: 3 }, () => {
   for (const name of ['behaviour', 'oauth', 'webhooks']) {
     test(`${name}.test.mjs`, { timeout: TIMEOUT }, async () => {

@@ -66,7 +66,7 @@ test('has no dependencies', async () => {
   assert.deepEqual((await readdir(join(project, 'node_modules'))).filter((name) => !name.startsWith('.')), ['touchline'])
 })
 
-// They mostly wait, so they run at once.
+// They mostly wait, so they run at the same time.
 describe('runtimes', { concurrency: 5 }, () => {
   test(`Node.js ${process.version}`, { timeout }, async (t) => {
     await smoke(t, process.execPath, [])
@@ -120,7 +120,7 @@ test('types: the compiler accepts what is right, and rejects what is wrong', { t
   for (const name of ['expect-type', '@types/node', 'undici-types']) {
     await cp(dirname(resolve(`${name}/package.json`)), join(project, 'node_modules', name), { recursive: true })
   }
-  // A server, which has not the types of a browser. The examples of the guides have them.
+  // Compiled without the types of browsers, as on a server. The examples of the guides are compiled with them.
   const compilerOptions = {
     strict: true,
     noEmit: true,

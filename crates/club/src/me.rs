@@ -15,7 +15,7 @@ use crate::web::prelude::*;
 pub const MODULE: Module = Module { api: |routes| routes.with(routes!(me)), ..Module::EMPTY };
 
 string_enum! {
-    /// What makes a request.
+    /// The type of a credential.
     enum CallerKind {
         ApiKey = "api_key",
         User = "user",

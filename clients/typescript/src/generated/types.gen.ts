@@ -1132,7 +1132,7 @@ export type Caller = {
 };
 
 /**
- * What makes a request. More values may be added.
+ * The type of a credential. More values may be added.
  */
 export type CallerKind = 'api_key' | 'user' | (string & {});
 

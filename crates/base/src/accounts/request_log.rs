@@ -57,7 +57,7 @@ impl RequestLog {
         requests.push_back(request);
     }
 
-    /// Removes and returns the requests of one account, or all, by account.
+    /// Removes and returns the requests of one account, or of all accounts, grouped by account.
     pub fn take(&self, only: Option<AccountId>) -> BTreeMap<AccountId, Requests> {
         let mut accounts: BTreeMap<_, Requests> = BTreeMap::new();
         let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);

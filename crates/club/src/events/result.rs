@@ -1,4 +1,4 @@
-//! The result of a game: the score as the team of the event sees it, and how it came about.
+//! The result of a game: its score, seen from the team of the event, with periods, overtime and shootout.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::prelude::*;
 
 /// How long before the start of a game its score can be recorded.
 pub const EARLIEST: Duration = Duration::from_secs(24 * 3600);
-/// No score is higher.
+/// The highest score that can be recorded.
 pub const MAX_SCORE: i64 = 9_999;
 /// The maximum number of periods.
 pub const MAX_PERIODS: usize = 30;
@@ -149,7 +149,7 @@ impl NewResult {
         faults
     }
 
-    /// Missing scores: both, or one of them.
+    /// The faults of missing scores.
     fn score_faults(&self) -> Vec<Fault> {
         let is_optional = matches!(self.status, Status::Forfeit | Status::Abandoned);
         let (scored, against) = (self.score_for, self.score_against);
@@ -363,7 +363,7 @@ impl GameResult {
         score.map(|(scored, against)| Score { scored, against }.shown()).unwrap_or_default()
     }
 
-    /// How the score came about: `1–2, 2–0 · after overtime · shootout 4–3`.
+    /// Periods, overtime and shootout: `1–2, 2–0 · after overtime · shootout 4–3`.
     pub fn details(&self) -> String {
         let periods: Vec<_> = self.periods.iter().map(Score::shown).collect();
         let shootout =

@@ -119,8 +119,8 @@ fn log_for_key(
     app.request_log.add(account, key, request);
 }
 
-/// Whether a request may have been rejected before its API key was looked up. Not if the key is not valid, or if the
-/// database does not respond.
+/// Whether a request may have been rejected before its API key was looked up. An invalid key was looked up already, and
+/// after a server error the database may not respond.
 fn is_rejected_early(error: &Error) -> bool {
     error.code.status().is_client_error() && error.code != Code::InvalidCredentials
 }

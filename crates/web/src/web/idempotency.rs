@@ -44,7 +44,7 @@ record! {
     }
 }
 
-/// What storing and repeating responses needs.
+/// How responses are stored and repeated.
 #[derive(Clone)]
 pub struct ReplaySettings {
     /// How long responses are stored.

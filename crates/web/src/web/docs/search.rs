@@ -9,7 +9,7 @@ const SNIPPET: usize = 180;
 /// Longer queries are cut, and further words ignored.
 const MAX_WORDS: usize = 8;
 
-/// Words of questions that say nothing about what is searched for.
+/// Common words in questions, which the search ignores.
 const COMMON_WORDS: &[&str] = &[
     "a", "an", "and", "are", "can", "do", "does", "for", "from", "how", "i", "in", "is", "it",
     "my", "of", "on", "or", "should", "the", "to", "what", "when", "where", "which", "why", "with",

@@ -191,7 +191,7 @@ fn example_object(schema: &Value, root: &Value, depth: usize) -> Value {
     }
     let properties = schema["properties"].as_object().into_iter().flatten();
     let field = |name: &str, schema: &Value| {
-        // An object in its usual state has no reason for another one.
+        // Reasons are null unless the object was cancelled, disabled or the like.
         let value = example_value(schema, root, depth - 1);
         if name.ends_with("_reason") { Value::Null } else { value }
     };

@@ -162,9 +162,9 @@ fn header_references(names: &[&str]) -> Value {
 /// The extension with what an operation changes in the example of its response.
 const OUTCOME: &str = "x-outcome";
 
-/// Takes over the fields of the example request into the example of the response, which has other values otherwise.
-/// Times are left out, because requests may contain local ones.
-fn take_over(data: &mut Value, sent: &Value) {
+/// Copies the fields of the example request to the example of the response, so that both have the same values. Times are
+/// left out, because requests may contain local times.
+fn copy_sent_fields(data: &mut Value, sent: &Value) {
     let is_simple = |value: &Value| !value.is_object() && !value.is_array();
     let fields = sent.as_object().into_iter().flatten();
     for (name, value) in fields.filter(|(name, value)| is_simple(value) && !name.ends_with("_at")) {
@@ -194,7 +194,7 @@ pub(super) fn complete(method: &str, operation: &mut Value, components: &Value) 
                 content["example"] = example(&schema, components);
                 let data = &mut content["example"]["data"];
                 if method != "get" {
-                    take_over(data, &sent);
+                    copy_sent_fields(data, &sent);
                 }
                 if let (Some(fields), Value::Object(changed)) =
                     (data.as_object_mut(), outcome.clone().unwrap_or_default())
